@@ -191,10 +191,9 @@ def run_checkup(
 
 
 def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any]:
-    """Return the program for the subject of a scenario.
+    """Return the program for the subject of a scenario, whose current assignor has the label `today`, or is the first.
 
-    `today`: label of its current assignor; None for the first. Raises RecommendError if no assignor has this label, or
-    no client is up at the start.
+    Raises RecommendError if no assignor has this label, or no client is up at the start.
     """
     if not any(client.starts for client in scenario.blueprint.clients):
         name = scenario.blueprint.application.id

@@ -132,10 +132,7 @@ class GroupProgram(CheckupProgram[GroupSetting]):
     today = GroupSetting()
 
     def __init__(self, scenario: Scenario, today: str | None) -> None:
-        """Prepare the program.
-
-        `scenario`: the scenario about the group. `today`: label of its current assignor; None for the first.
-        """
+        """Prepare the program; `today` is the label of the current assignor, None for the first."""
         assert scenario.group is not None
         super().__init__(scenario, current_assignor(scenario, today))
         self.group: ConsumerGroupEntry = scenario.group
@@ -414,10 +411,7 @@ def _runs(
 
 
 def with_owners(document: Document, owned: Mapping[str, Sequence[Sequence[str]]] | None) -> Document:
-    """Return the scenario of a group that is running, with the partitions of each consumer.
-
-    `owned`: the partitions by client and consumer; None for those of the scenario.
-    """
+    """Return the scenario of a group that is running, with the partitions of each client and consumer if given."""
     document = deepcopy(document)
     if owned is not None:
         [group] = document["consumers"]

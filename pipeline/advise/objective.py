@@ -100,7 +100,7 @@ def parse_objective(text: str) -> Objective:
 
 
 def _check(node: ast.expr, line: str, metrics: dict[str, None]) -> None:
-    """Reject unsupported syntax and collect the metrics used."""
+    """Collect the metrics used; reject unsupported syntax and unknown names."""
     match node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             _check(left, line, metrics)
@@ -217,12 +217,9 @@ def parse_limits(
     convergence: str | None = None,
     unprotected: int | None = None,
 ) -> list[Limit]:
-    """Parse the limits of the command line.
+    """Return the limits of the command line that are set; durations are texts, such as `20s`.
 
-    `moves`: maximum number of task moves; `downtime`: maximum total downtime of all tasks, such as `20s`;
-    `convergence`: maximum time from any event until the group has converged, such as `30m`; `unprotected`: maximum
-    number of stateful tasks with all copies in one rack or on one client. Returns the limits that are set. Raises
-    RecommendError if a duration is invalid.
+    Raises RecommendError if a duration is invalid.
     """
     parsed = [] if moves is None else [Limit("--max-moves", "active_moves", moves)]
     for option, metric, text in (
@@ -240,10 +237,7 @@ def parse_limits(
 
 
 def violations(run: Run, objective: Objective, limits: Sequence[Limit]) -> list[ConstraintViolation]:
-    """Return the reasons why a run is infeasible; empty if it is feasible.
-
-    `run`: a row of the table `runs`, with its `error`; `objective`: the objective, which must be known for the run.
-    """
+    """Return the reasons why a row of the table `runs`, with its `error`, is infeasible; none if it is feasible."""
     if run["error"] is not None:
         return [ConstraintViolation(f"raises an error ({run['error']})", _FAILED_SIZE)]
     if run["verdict"] in INCOMPARABLE:
@@ -262,10 +256,7 @@ def violations(run: Run, objective: Objective, limits: Sequence[Limit]) -> list[
 
 
 def check_price(scenario: Scenario, objective: Objective) -> None:
-    """Check that the objective can be computed.
-
-    Raises RecommendError if the objective has a cost, but the scenario has no price.
-    """
+    """Raise a `RecommendError` if the objective has a cost, but the scenario has no price."""
     if scenario.blueprint.price is None and any(name in _MONEY for name in objective.metrics):
         raise RecommendError(
             f"--objective: {objective.text}: the scenario has no price, so traffic costs are unknown; "

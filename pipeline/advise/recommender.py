@@ -149,8 +149,7 @@ def simplify(
 
     Each change is undone alone. Changes whose removal does no harm beyond noise, or costs less than `MIN_GAIN_SHARE` of
     the total gain over the current setting, are then undone together. If that does harm (changes may compensate each
-    other), only the one with the least harm is undone, and the rest is evaluated again. `evaluator`: evaluates
-    candidates; `seeds`: number of runs per evaluation. Returns the simplified candidate.
+    other), only the one with the least harm is undone, and the rest is evaluated again, each time with as many seeds.
     """
     while changed := evaluator.space.changed(best):
         on_progress(f"checking which of {len(changed)} changes matter")
@@ -230,14 +229,6 @@ def search(
 
     Source: K. Jamieson, A. Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter Optimization (2016)
     (successive halving).
-
-    Args:
-        evaluator: evaluates candidates.
-        budget: maximum number of runs, at least 6.
-        on_progress: called with a description of each round.
-
-    Returns:
-        The rounds.
     """
     runs_left, seeds = budget, FIRST_SEEDS
     today = evaluator.space.today
@@ -273,10 +264,7 @@ _MAX_CAUSES = 3
 
 
 def explain_infeasibility(evaluator: MetricEvaluator, nearest: Candidate) -> Iterator[str]:
-    """Explain why no candidate is feasible: frequent reasons, lowest values, and the candidate nearest to feasible.
-
-    `nearest`: the candidate with the smallest violations. Yields sentences.
-    """
+    """Yield why no candidate is feasible: frequent reasons, lowest values, and the candidate nearest to feasible."""
     evaluations = list(evaluator.assessments.values())
     causes = Counter(cause for evaluation in evaluations for cause in evaluation.causes)
     for cause, _ in sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_CAUSES]:
@@ -332,14 +320,6 @@ def recommend(
         The reported gain and metrics come from seeds that were not used for the search. A setting is recommended only
         if all its runs are feasible, and if the objective is significantly lower than the current one over these seeds
         or the current runs are infeasible.
-
-    Args:
-        request: the request.
-        evaluator: evaluates candidates.
-        on_progress: called with a description of each step.
-
-    Returns:
-        The recommendation, which may be to change nothing.
     """
     builder = _RecommendationBuilder(request, evaluator)
     stages = search(evaluator, int(request.runs * _SEARCH_SHARE), on_progress)
@@ -361,7 +341,7 @@ def recommend(
 
 @dataclass(slots=True, eq=False)
 class _RecommendationBuilder:
-    """Builds the recommendation for a request. `evaluator`: the evaluator with all evaluations."""
+    """Builds the recommendation for a request; `steps` are the rounds of the search."""
 
     request: RecommendationRequest
     evaluator: MetricEvaluator
@@ -419,33 +399,32 @@ def _step(stage: SearchStage) -> SearchRound:
 def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
     """Return the changes of the objective and of the main metrics known for both settings."""
     columns = [np.column_stack([evaluation.values, _matrix(evaluation.runs)]) for evaluation in (today, after)]
-    least = {None: 0.0, **{name: least_relevant(name) for name in MAIN_METRICS}}
-    return [change for change in metric_changes(least, *columns, "recommend") if change.pairs or change.name is None]
+    names: list[str | None] = [None, *MAIN_METRICS]
+    least = {name: 0.0 if name is None else least_relevant(name) for name in names}
+    changes = metric_changes(least, *columns, stream="recommend")
+    return [change for change in changes if change.pairs or change.name is None]
+
+
+def _common_means(today: Evaluation, after: Evaluation, name: str) -> tuple[float, float] | None:
+    """Return both means of a metric over the seeds in which both settings have it; None without any."""
+    values = [np.array([METRIC[name].of(run) for run in evaluation.runs], np.float64) for evaluation in (today, after)]
+    known = ~np.isnan(values[0]) & ~np.isnan(values[1])
+    return (float(values[0][known].mean()), float(values[1][known].mean())) if known.any() else None
 
 
 def _is_relevant(today: Evaluation, after: Evaluation, name: str) -> bool:
-    """Return whether the mean of a metric differs by what counts, over the seeds in which both are known."""
-    before_values, after_values = (
-        np.array([METRIC[name].of(run) for run in evaluation.runs], np.float64) for evaluation in (today, after)
-    )
-    known = ~np.isnan(before_values) & ~np.isnan(after_values)
-    if not known.any():
-        return False
-    before = float(before_values[known].mean())
-    return is_relevant(float(after_values[known].mean()) - before, before, least_relevant(name))
+    """Return whether the mean of a metric differs by what counts."""
+    means = _common_means(today, after, name)
+    return means is not None and is_relevant(means[1] - means[0], means[0], least_relevant(name))
 
 
 def _redundancy_warnings(today: Evaluation, after: Evaluation) -> Iterator[str]:
     """Yield a warning if more tasks than today lose all copies with one rack or client."""
     worse = []
     for metric in map(METRIC.__getitem__, REDUNDANCY_METRICS):
-        before_values, after_values = (
-            np.array([metric.of(run) for run in evaluation.runs], np.float64) for evaluation in (today, after)
-        )
-        known = ~np.isnan(before_values) & ~np.isnan(after_values)
-        if known.any() and after_values[known].mean() > before_values[known].mean():
-            means = " → ".join(metric.write(float(values[known].mean())) for values in (before_values, after_values))
-            worse.append(f"{metric.title.lower()}: {means}")
+        means = _common_means(today, after, metric.name)
+        if means is not None and means[1] > means[0]:
+            worse.append(f"{metric.title.lower()}: {' → '.join(map(metric.write, means))}")
     if worse:
         advice = "keep it with --max-unprotected-tasks N or --keep num.standby.replicas"
         yield f"this setting reduces the redundancy of stateful tasks (means: {', '.join(worse)}); {advice}"

@@ -140,8 +140,7 @@ class SearchSpace:
     def sample(self, number: int) -> list[Candidate]:
         """Return a space-filling sample: all candidates if there are at most `number`, else a Latin hypercube.
 
-        `number`: maximum number of candidates; duplicates are removed, so there may be fewer. Returns distinct
-        candidates.
+        Duplicates are removed, so there may be fewer.
         """
         if math.prod(len(dimension.levels) for dimension in self.dimensions) <= number:
             drawn: Iterable[Sequence[LevelValue]] = itertools.product(
@@ -229,7 +228,7 @@ def search_space(
 
 
 def _check_keys(keep: Sequence[str], known: Sequence[str]) -> None:
-    """Check that all configs of `keep` are known; raise RecommendError if a config is unknown."""
+    """Raise a `RecommendError` if a config of `keep` is unknown."""
     for key in keep:
         if key not in known:
             raise RecommendError(f"--keep {key}: not a searched config ({did_you_mean(key, known, 'keys')})")
@@ -271,7 +270,10 @@ def _sort_key(level: LevelValue) -> tuple[float, str]:
 
 
 def entry_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the assignor of a candidate, its parameters, and its configs with those that depend on the assignor."""
+    """Return `assignor`, `parameters` and `configs` of a candidate, with the configs that depend on the assignor.
+
+    The values are those of `SearchSpace.values`; `today` is the current assignor of the scenario.
+    """
     name = values[ASSIGNOR]
     is_current = name == today.info.name
     current_protocol = scenario.protocol_of(today)
@@ -285,11 +287,7 @@ def entry_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, A
 
 
 def config_changes(space: SearchSpace, candidate: Candidate, application: str) -> list[SettingChange]:
-    """Return the configs that differ from the current ones.
-
-    `application`: the application id, which is the name of its group. Returns one change per config; new and changed
-    ones first, then removed ones.
-    """
+    """Return the configs that differ from the current ones: new and changed ones first, then removed ones."""
     today, recommended = (_kafka_configs(space.values(choice)) for choice in (space.today, candidate))
     changed = {key for index in space.changed(candidate) for key in space.dimensions[index].keys if key in recommended}
     changes = []

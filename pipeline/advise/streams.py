@@ -109,10 +109,7 @@ class StreamsProgram(CheckupProgram[StreamsSetting]):
     other_metrics = ("rebalances", "restored_bytes", "worst_downtime_ms", "time_to_converge_ms")
 
     def __init__(self, scenario: Scenario, today: str | None) -> None:
-        """Prepare the program.
-
-        `today`: label of its current assignor; None for the first.
-        """
+        """Prepare the program; `today` is the label of the current assignor, None for the first."""
         super().__init__(*with_current_assignor(scenario, today))
         self._in_streams_groups = self.assignor.info.in_streams_groups
         self.space = search_space(self.scenario, self.assignor, () if self._in_streams_groups else _ASSIGNORS)
