@@ -20,6 +20,7 @@ from simulator.world.changes import (
     ClientUp,
     ConfigsSet,
     ElementaryChange,
+    PartitionsSet,
     PodsReplaced,
     ReplicasSet,
     ReplicaStates,
@@ -41,6 +42,7 @@ from simulator.world.disturbances import (
     Disturbance,
     Join,
     Leave,
+    PartitionsAdded,
     RackOutage,
     Reassignment,
     ReplaceThread,
@@ -286,6 +288,8 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
                 yield TimedChange(stop_ms + down_ms, BrokersUp((broker,), disturbance))
         case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
+        case PartitionsAdded(topic=topic, first=first, replicas=added):
+            yield TimedChange(at_ms, PartitionsSet(topic, first + len(added)))
         case Reassignment() | LagScaling():
             # Steps depend on all other changes of brokers; see `_with_replication`. Scaling depends on the run.
             return

@@ -160,6 +160,14 @@ events:
   - {at: 30m, upgrade: {brokers: "4.4", down: 1m, pause: 2m}}
 """,
     "ReplicaMoveEvent": "events:\n  - {at: 30m, replica_move: {topic: orders, partition: 0, replicas: [4, 5]}}\n",
+    "PartitionsAddedEvent": """\
+application:                                   # without stores: changelogs do not get partitions
+  id: shop
+  subtopologies:
+    - sources: [orders]
+events:
+  - {at: 30m, partitions_added: {topic: orders, partitions: 36}}
+""",
     "ReassignmentEvent": """\
 events:
   - at: 30m

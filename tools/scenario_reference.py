@@ -119,6 +119,7 @@ SECTIONS = {
     "BrokerBounceEvent": "events[].broker_bounce",
     "UpgradeEvent": "events[].upgrade",
     "ReplicaMoveEvent": "events[].replica_move",
+    "PartitionsAddedEvent": "events[].partitions_added",
     "ReassignmentEvent": "events[].reassignment",
     "ConfigChangeEvent": "events[].config_change",
     "TrafficEvent": "events[].traffic",

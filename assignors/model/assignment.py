@@ -299,6 +299,22 @@ class AssignmentColumns:
                     standby[row, column] = True
         return cls(active, standby, assignment.followup_rebalance_delay_ms)
 
+    def along(self, rows: IntArray, num_tasks: int) -> AssignmentColumns:
+        """Return the columns along more tasks, which are unassigned.
+
+        Args:
+            rows: shape (T,); the row of each task among those.
+            num_tasks: how many there are.
+        """
+        active = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
+        standby = np.zeros((num_tasks, self.standby.shape[1]), dtype=np.bool_)
+        active[rows], standby[rows] = self.active, self.standby
+        thread = None
+        if self.thread is not None:
+            thread = np.zeros(standby.shape, dtype=np.int64)
+            thread[rows] = self.thread
+        return AssignmentColumns(active, standby, self.followup_rebalance_delay_ms, thread)
+
     def is_valid(self, state: ApplicationState) -> bool:
         """Return whether `validate_assignment` would find no error; columns have at most one owner for each task."""
         num_clients = len(state.clients)

@@ -60,6 +60,10 @@ class Ragged:
         """Return the values of one row."""
         return self.values[self.offsets[index] : self.offsets[index + 1]]
 
+    def take(self, rows: IntArray) -> Ragged:
+        """Return the lists of some rows."""
+        return Ragged.of([self.row(row).tolist() for row in rows.tolist()])
+
     def counts(self) -> IntArray:
         """Return the number of values of each row, shape (N,)."""
         return np.diff(self.offsets)
@@ -135,6 +139,16 @@ class TaskTable:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def take(self, rows: IntArray) -> TaskTable:
+        """Return the table of some tasks, given by their rows in ascending order."""
+        return TaskTable(
+            ids=tuple(self.ids[row] for row in rows.tolist()),
+            subtopology=self.subtopology[rows],
+            stateful=self.stateful[rows],
+            source=self.source.take(rows),
+            changelog=self.changelog.take(rows),
+        )
 
 
 @dataclass(frozen=True, slots=True)

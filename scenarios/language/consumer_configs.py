@@ -18,8 +18,10 @@ from scenarios.language.fields import PositiveDuration
 from scenarios.language.member_configs import (
     HEARTBEAT_INTERVAL_MS,
     MAX_POLL_INTERVAL_MS,
+    METADATA_MAX_AGE_MS,
     SESSION_TIMEOUT_MS,
     HeartbeatInterval,
+    MetadataMaxAge,
     SessionTimeout,
 )
 from scenarios.language.section import ScenarioSection, config_keys
@@ -110,6 +112,7 @@ class ConsumerConfigs(ScenarioSection):
     )
     session_timeout_ms: SessionTimeout = SESSION_TIMEOUT_MS
     heartbeat_interval_ms: HeartbeatInterval = HEARTBEAT_INTERVAL_MS
+    metadata_max_age_ms: MetadataMaxAge = METADATA_MAX_AGE_MS
     max_poll_interval_ms: PositiveDuration = Field(
         default=MAX_POLL_INTERVAL_MS, alias="max.poll.interval.ms", description="Maximum time to join a rebalance."
     )

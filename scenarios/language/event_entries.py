@@ -16,6 +16,7 @@ from scenarios.language.fields import (
     Frequency,
     Name,
     NameList,
+    PartitionCount,
     PositiveInt,
     Rate,
     RateLimit,
@@ -154,6 +155,22 @@ class ReplicaMoveEvent(ScenarioSection):
     topic: TopicName = Field(description="The topic.")
     partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="The partition.")
     replicas: ReplicaList = Field(description="Its new brokers, the leader first.")
+
+
+class PartitionsAddedEvent(ScenarioSection):
+    """A topic gets more partitions, as by kafka-topics.sh --alter --partitions.
+
+    The rate of the topic does not change: the new partitions take over their part of it at once. The leader of a
+    classic group notices them when it refreshes its metadata (metadata.max.age.ms); the coordinator of another group
+    with the next heartbeat. Reassignments leave added partitions where they are, and other_traffic does not use them.
+    """
+
+    topic: TopicName = Field(description="A topic that the application, or the group, only reads.")
+    partitions: PartitionCount = Field(description="Number of partitions from now on.")
+    replicas: Annotated[list[ReplicaList], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Broker ids of each added partition, the preferred leader first; by default Kafka's placement.",
+    )
 
 
 class ReassignmentEvent(ScenarioSection):
@@ -295,6 +312,7 @@ class EventEntry(ScenarioSection):
     replica_move: ReplicaMoveEvent | None = Field(
         default=None, description="A partition's replicas change instantaneously."
     )
+    partitions_added: PartitionsAddedEvent | None = Field(default=None, description="A topic gets more partitions.")
     reassignment: ReassignmentEvent | None = Field(
         default=None, description="Partitions are reassigned as planned by a file or a strategy."
     )

@@ -14,6 +14,7 @@ from scenarios.language.fields import Duration, PositiveDuration
 SESSION_TIMEOUT_MS: Final = 45_000
 HEARTBEAT_INTERVAL_MS: Final = 3_000
 MAX_POLL_INTERVAL_MS: Final = 300_000
+METADATA_MAX_AGE_MS: Final = 300_000
 
 SessionTimeout = Annotated[
     Duration,
@@ -27,5 +28,12 @@ HeartbeatInterval = Annotated[
     Field(
         alias="heartbeat.interval.ms",
         description="Heartbeat interval of members of a classic group; less than the session timeout.",
+    ),
+]
+MetadataMaxAge = Annotated[
+    PositiveDuration,
+    Field(
+        alias="metadata.max.age.ms",
+        description="Interval at which the leader of a classic group reads how many partitions topics have.",
     ),
 ]

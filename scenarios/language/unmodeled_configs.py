@@ -85,7 +85,6 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         ),
         "acks": UnmodeledConfig("the simulator reads producer.acks; set that", "all"),
         "poll.ms": UnmodeledConfig("threads notice a rebalance without waiting for a poll to return", "100"),
-        "metadata.max.age.ms": UnmodeledConfig("members notice changed partitions and racks at once", "300000"),
         "rocksdb.config.setter": UnmodeledConfig("if it changes the size of the memtable, set write_buffer of stores"),
         "default.dsl.store": UnmodeledConfig("set persistent: false of stores in memory", "rocksdb"),
         "dsl.store.suppliers.class": UnmodeledConfig(
@@ -212,6 +211,7 @@ _CONSUMERS_READ: Final = frozenset(
         "session.timeout.ms",
         "heartbeat.interval.ms",
         "max.poll.interval.ms",
+        "metadata.max.age.ms",
     }
 )
 _CONSUMERS_MISPLACED: Final = frozenset({"group.id", "group.instance.id", "client.rack"})
@@ -226,7 +226,6 @@ def _ignored_consumer_configs() -> dict[str, str]:
 CONSUMER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
     unmodeled={
         "internal.leave.group.on.close": UnmodeledConfig("set leaves_group of the events that close clients", "true"),
-        "metadata.max.age.ms": UnmodeledConfig("members notice new partitions and racks at once", "300000"),
     },
     without_effect=_ignored_consumer_configs(),
     released={"": _released_client_configs()["consumer."]},

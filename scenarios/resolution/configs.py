@@ -97,6 +97,7 @@ def group_configs(
             heartbeat_interval_ms=streams.heartbeat_interval_ms,
             streams_heartbeat_interval_ms=brokers.streams_heartbeat_interval_ms,
             streams_assignment_interval_ms=brokers.streams_assignment_interval_ms,
+            metadata_max_age_ms=streams.metadata_max_age_ms,
             max_poll_interval_ms=streams.max_poll_interval_ms,
             initial_rebalance_delay_ms=initial_delay_ms,
             extends_every_initial_delay=extends_every_initial_delay(release),
@@ -126,6 +127,7 @@ def _consumer_group_configs(
     classic = GroupConfigs(
         session_timeout_ms=configs.session_timeout_ms,
         heartbeat_interval_ms=configs.heartbeat_interval_ms,
+        metadata_max_age_ms=configs.metadata_max_age_ms,
         max_poll_interval_ms=configs.max_poll_interval_ms,
         initial_rebalance_delay_ms=brokers.initial_rebalance_delay_ms,
         extends_every_initial_delay=extends_every_initial_delay(release),

@@ -204,6 +204,7 @@ def _group_document(
             _fields_set=configs.model_fields_set & StreamsConfigs.model_fields.keys(),
             session_timeout_ms=configs.session_timeout_ms,
             heartbeat_interval_ms=configs.heartbeat_interval_ms,
+            metadata_max_age_ms=configs.metadata_max_age_ms,
             max_poll_interval_ms=configs.max_poll_interval_ms,
             group_protocol=configs.group_protocol,
         ),

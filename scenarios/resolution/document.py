@@ -150,6 +150,8 @@ def resolve_document(
         clients=clients,
         topics=traffic.topics,
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
+        subtopologies=application.subtopologies,
+        budget=cluster.budget,
         traffic=traffic,
         duration_ms=document.duration if source_map.is_valid("duration") else None,
         releases=Releases(document, source_map),

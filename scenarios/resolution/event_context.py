@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from scenarios.language.errors import Mistakes
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.brokers import Brokers
+from scenarios.resolution.brokers import Brokers, PartitionBudget
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.traffic import ResolvedTraffic
 from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import TopicBlueprint
+from simulator.world.world import Subtopology
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class EventContext:
         brokers: the resolved brokers.
         topics: the valid topics, by name.
         all_topics: the names of all topics; None if not all are known.
+        subtopologies: the valid subtopologies of the application.
+        budget: the number of partitions that can still be added.
         duration_ms: the end of the run; None if unknown.
         releases: the releases of brokers and clients.
         files: reads imported files.
@@ -34,6 +37,8 @@ class EventContext:
     clients: ResolvedClients
     topics: Mapping[str, TopicBlueprint]
     all_topics: frozenset[str] | None
+    subtopologies: tuple[Subtopology, ...]
+    budget: PartitionBudget
     traffic: ResolvedTraffic
     duration_ms: int | None
     releases: Releases

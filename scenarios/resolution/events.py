@@ -22,6 +22,7 @@ from scenarios.language.event_entries import (
     CrashEvent,
     EventEntry,
     LeaveEvent,
+    PartitionsAddedEvent,
     RackOutageEvent,
     ReassignmentEvent,
     ReplaceThreadEvent,
@@ -39,6 +40,7 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.configs import check_configs
 from scenarios.resolution.event_context import EventContext
+from scenarios.resolution.partition_events import check_added_partitions, resolve_partitions_added
 from scenarios.resolution.pod_events import resolve_pod_event
 from scenarios.resolution.reassignment_events import resolve_reassignment, resolve_replica_move
 from scenarios.resolution.upgrades import BROKER_DOWN_MS, BROKER_PAUSE_MS, as_bounce
@@ -49,6 +51,7 @@ from scenarios.sampling.event_plans import (
     ChurnPlan,
     ConfigEdit,
     CrashPlan,
+    PartitionsPlan,
     PlannedEvent,
     RollingBouncePlan,
 )
@@ -288,6 +291,9 @@ def resolve_events(entries: Sequence[EventEntry], context: EventContext) -> tupl
         scaled = _check_autoscales(located, context)
         unscaled = [(path, event) for path, event in located if not isinstance(event, AutoscalePlan)]
         check_presence(unscaled, scaled, context.clients, context.source_map)
+    if not context.mistakes:
+        growth = [(path, event) for path, event in located if isinstance(event, PartitionsPlan)]
+        check_added_partitions(growth, context)
     if context.mistakes or context.duration_ms is None:
         return ()
     warn_about_unfinished_events(located, context.duration_ms, context.source_map)
@@ -341,6 +347,8 @@ def _resolve(
             yield BrokerBounce(at_ms, tuple(event.brokers), event.down, event.pause)
         case ReplicaMoveEvent():
             yield from resolve_replica_move(event, at_ms, path, context)
+        case PartitionsAddedEvent():
+            yield from resolve_partitions_added(event, at_ms, path, context)
         case ReassignmentEvent():
             yield from resolve_reassignment(event, at_ms, path, context)
         case ConfigChangeEvent():

@@ -16,9 +16,10 @@ from scenarios.language.validation import SourceMap
 from scenarios.language.yaml_reader import MAX_BYTES
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.sampling.blueprint import Blueprint
+from scenarios.sampling.event_plans import PartitionsPlan
 from simulator.world.world import Broker
 
-_CLUSTER_EVENTS = ("rack_outage", "broker_loss", "broker_bounce", "replica_move", "reassignment")
+_CLUSTER_EVENTS = ("rack_outage", "broker_loss", "broker_bounce", "replica_move", "partitions_added", "reassignment")
 
 
 class LoadedScenario(Protocol):
@@ -172,6 +173,10 @@ def _differences(of: str, one: Blueprint, two: Blueprint) -> Iterator[str]:
         if plan.host is not None and plan.rack is not None and racks.get(plan.host, plan.rack) != plan.rack:
             where = f"{_rack(plan.rack)}, but in {_rack(racks[plan.host])} in {of}"
             yield f"host {format_value(plan.host)} is in {where}; a host is in one rack"
+    read = {topic for part in two.application.subtopologies for topic in part.source_topics}
+    for event in one.events:
+        if isinstance(event, PartitionsPlan) and event.topic in read:
+            yield f"reads {format_value(event.topic)}, to which an event adds partitions; only {of} may read it"
     partitions = {topic.name: topic.num_partitions for topic in one.topics}
     for topic in two.topics:
         if partitions.get(topic.name, topic.num_partitions) != topic.num_partitions:

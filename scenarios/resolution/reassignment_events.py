@@ -66,7 +66,7 @@ def resolve_replica_move(
 ) -> Iterator[ReplicaMove]:
     """Resolve a replica move, and report mistakes."""
     context.brokers.check_ids(event.replicas, (*path, "replicas"))
-    problem = _find_partition_problem(event.topic, event.partition, context)
+    problem = find_partition_problem(event.topic, event.partition, context)
     if problem is not None:
         key, message = problem
         context.source_map.add_mistake((*path, key), message)
@@ -144,7 +144,7 @@ def _has_type_of(value: object, default: object) -> bool:
 
 def _check_topics(names: Sequence[str], path: ScenarioPath, context: EventContext) -> None:
     for i, name in enumerate(names):
-        problem = _find_partition_problem(name, 0, context)
+        problem = find_partition_problem(name, 0, context)
         if problem is not None:
             context.source_map.add_mistake((*path, "topics", i), problem[1])
 
@@ -154,7 +154,7 @@ def _targets(
 ) -> Iterator[ReassignmentTarget]:
     """Yield the targets of a plan up to the first invalid one, which is reported."""
     for move in plan.content:
-        problem = _find_partition_problem(move.topic, move.partition, context)
+        problem = find_partition_problem(move.topic, move.partition, context)
         unknown = [broker for broker in move.replicas if broker not in context.brokers.ids]
         if problem is None and unknown and context.brokers.known is not None:
             brokers = format_list("brokers", context.brokers.ids)
@@ -165,7 +165,7 @@ def _targets(
         yield ReassignmentTarget(TopicPartition(move.topic, move.partition), move.replicas)
 
 
-def _find_partition_problem(topic: str, partition: int, context: EventContext) -> tuple[str, str] | None:
+def find_partition_problem(topic: str, partition: int, context: EventContext) -> tuple[str, str] | None:
     """Return the key and the message of an unknown topic or partition; None if valid or unknown."""
     known = context.topics.get(topic)
     if known is None:

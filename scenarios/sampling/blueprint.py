@@ -10,10 +10,9 @@ from uuid import UUID
 from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TopicId
-from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.sampling.event_plans import PlannedEvent
-from scenarios.sampling.event_sampling import realize_events
+from scenarios.sampling.event_sampling import place_replicas, realize_events
 from simulator.random_streams import random_stream
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.other_traffic import OtherTraffic
@@ -90,11 +89,7 @@ class TopicBlueprint:
         """Build the topic; the seed places replicas that are not given."""
         replicas = self.replicas
         if replicas is None:
-            start, shift = random_stream(seed, "placement", self.name).integers(len(brokers), size=2)
-            racks = {broker.id: broker.rack for broker in brokers}
-            replicas = assign_replicas_to_brokers(
-                racks, self.num_partitions, self.replication_factor, int(start), int(shift)
-            )
+            replicas = place_replicas(self.name, brokers, seed, self.num_partitions, self.replication_factor)
         leaders = self.leaders or tuple(brokers[0] for brokers in replicas)
         settings = parse_topic_configs(self.configs)
         unclean = settings.unclean_leader_election

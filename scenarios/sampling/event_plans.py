@@ -128,6 +128,23 @@ class ChurnPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionsPlan:
+    """A topic that gets more partitions.
+
+    Attributes:
+        at_ms: the time.
+        topic: its name.
+        num_partitions: its number of partitions from then on.
+        replicas: the brokers of each new partition; None for Kafka's placement, which depends on the seed.
+    """
+
+    at_ms: int
+    topic: str
+    num_partitions: int
+    replicas: tuple[tuple[int, ...], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class ReassignmentPlan:
     """A partition reassignment that a strategy plans from the cluster at that time.
 
@@ -158,5 +175,12 @@ class ReassignmentPlan:
 
 
 PlannedEvent = (
-    Disturbance | ConfigEdit | CrashPlan | RollingBouncePlan | BrokerUpgradePlan | ChurnPlan | ReassignmentPlan
+    Disturbance
+    | ConfigEdit
+    | CrashPlan
+    | RollingBouncePlan
+    | BrokerUpgradePlan
+    | ChurnPlan
+    | PartitionsPlan
+    | ReassignmentPlan
 )

@@ -18,12 +18,14 @@ from typing import Final
 import numpy as np
 
 from assignors.model.configs import AssignmentConfigs
+from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from scenarios.sampling.client_uptime import ClientUptime
 from scenarios.sampling.event_plans import (
     BrokerUpgradePlan,
     ChurnPlan,
     ConfigEdit,
     CrashPlan,
+    PartitionsPlan,
     PlannedEvent,
     ReassignmentPlan,
     RollingBouncePlan,
@@ -37,10 +39,11 @@ from simulator.world.disturbances import (
     Crash,
     Disturbance,
     Join,
+    PartitionsAdded,
     Reassignment,
     RollingBounce,
 )
-from simulator.world.world import GroupConfigs, GroupProtocol, World
+from simulator.world.world import Broker, GroupConfigs, GroupProtocol, World
 
 _MAX_TRIES = 8
 _STREAM_NAMES: Final[Mapping[type, str]] = {CrashPlan: "CrashPlan", RollingBouncePlan: "BouncePlan", ChurnPlan: "Churn"}
@@ -151,7 +154,7 @@ def realize_events(
     ones.
     """
     draws = EventDraws(seed, stream)
-    sampled_kinds = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan
+    sampled_kinds = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | PartitionsPlan | ReassignmentPlan
     protocol = world.application.group_configs.protocol
     deterministic = [
         _with_protocol(event, protocol) if isinstance(event, BrokerUpgradePlan) else event
@@ -163,6 +166,7 @@ def realize_events(
     uptime = ClientUptime(replace(world, disturbances=client_events))
     configs = world.application.assignment_configs
     disturbances: dict[int, list[Disturbance]] = {}
+    counts: dict[str, int] = {}
     for i, event in sorted(enumerate(events), key=lambda pair: pair[1].at_ms):
         match event:
             case ConfigEdit(at_ms=at_ms, changes=changes):
@@ -179,6 +183,9 @@ def realize_events(
             case ReassignmentPlan():
                 deterministic.append(plan_reassignment(event, replace(world, disturbances=tuple(deterministic))))
                 disturbances[i] = [deterministic[-1]]
+            case PartitionsPlan(topic=topic):
+                added = _add_partitions(event, world, counts.get(topic, world.cluster.topics[topic].num_partitions))
+                counts[topic], disturbances[i] = event.num_partitions, [added]
             case ChurnPlan():
                 continue
             case _:
@@ -187,6 +194,23 @@ def realize_events(
         if isinstance(event, ChurnPlan):
             disturbances[i] = list(draw_churn(event, uptime, draws))
     return tuple(disturbance for i in range(len(events)) for disturbance in disturbances[i])
+
+
+def place_replicas(
+    topic: str, brokers: Sequence[Broker], seed: int, num_partitions: int, replication_factor: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return the brokers of each partition of a topic by Kafka's placement; the seed draws where it begins."""
+    start, shift = random_stream(seed, "placement", topic).integers(len(brokers), size=2)
+    racks = {broker.id: broker.rack for broker in brokers}
+    return assign_replicas_to_brokers(racks, num_partitions, replication_factor, int(start), int(shift))
+
+
+def _add_partitions(plan: PartitionsPlan, world: World, first: int) -> PartitionsAdded:
+    """Return the partitions that a topic with `first` partitions gets, placed as the last ones of a new topic."""
+    replicas, topic, brokers = plan.replicas, world.cluster.topics[plan.topic], world.cluster.brokers
+    if replicas is None:
+        replicas = place_replicas(plan.topic, brokers, world.seed, plan.num_partitions, len(topic.replicas[0]))[first:]
+    return PartitionsAdded(plan.at_ms, plan.topic, first, replicas)
 
 
 def _with_protocol(plan: BrokerUpgradePlan, protocol: GroupProtocol) -> BrokerUpgrade:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenarios.sampling.event_plans import BrokerUpgradePlan, PlannedEvent, ReassignmentPlan
+from scenarios.sampling.event_plans import BrokerUpgradePlan, PartitionsPlan, PlannedEvent, ReassignmentPlan
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -22,7 +22,7 @@ _CLUSTER_EVENTS = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaM
 
 def without_cluster_events(events: Sequence[PlannedEvent]) -> tuple[PlannedEvent, ...]:
     """Return the events that concern one application: all except those of brokers, racks and replicas."""
-    kinds = (*_CLUSTER_EVENTS, BrokerUpgradePlan, ReassignmentPlan)
+    kinds = (*_CLUSTER_EVENTS, BrokerUpgradePlan, PartitionsPlan, ReassignmentPlan)
     return tuple(event for event in events if not isinstance(event, kinds))
 
 

@@ -295,6 +295,7 @@ class DecisionRecord:
         traffic_cost: the cost of a remote partition.
         steps: the recorded steps; None if the assignor does not record them.
         request: which moves to explain.
+        rows: shape (K,); the rows of the tasks of the state among those of the run; None if they are the same.
     """
 
     state: ApplicationState
@@ -302,6 +303,7 @@ class DecisionRecord:
     traffic_cost: int
     steps: StepRecorder | None
     request: ExplanationRequest
+    rows: IntArray | None = None
 
 
 def explain_decision(
@@ -313,6 +315,8 @@ def explain_decision(
     in the first round.
     """
     before = before or GroupAssignment.empty(*target.standby.shape)
+    if record.rows is not None:
+        before, target = before.of_tasks(record.rows), target.of_tasks(record.rows)
     requested = record.request.rows(record.state.tasks.ids)
     moved = np.flatnonzero(requested & (before.owner != target.owner))
     new_standbys = np.argwhere(requested[:, None] & target.standby & ~before.standby).tolist()
@@ -332,9 +336,22 @@ def explain_decision(
     for task, client in new_standbys:
         moves.append(MoveExplanation(task, TaskType.STANDBY, UNASSIGNED, client, copy_steps.of_standby(task, client)))
     configs = record.state.assignment_configs
-    return RoundExplanation(
+    explanation = RoundExplanation(
         moves, edges, configs.acceptable_recovery_lag, _tags(record.state, members, target.standby.shape[1])
     )
+    return explanation if record.rows is None else _with_rows(explanation, record.rows.tolist())
+
+
+def _with_rows(explanation: RoundExplanation, rows: Sequence[int]) -> RoundExplanation:
+    """Return an explanation with the rows of the tasks among those of the run."""
+
+    def renumbered(step: AppliedStep) -> AppliedStep:
+        return step if step.edge is None else step._replace(edge=step.edge._replace(task=rows[step.edge.task]))
+
+    moves = [
+        replace(move, task=rows[move.task], steps=tuple(map(renumbered, move.steps))) for move in explanation.moves
+    ]
+    return replace(explanation, moves=moves, edges=[edge._replace(task=rows[edge.task]) for edge in explanation.edges])
 
 
 def explain_initial_state(

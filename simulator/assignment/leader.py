@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from assignors.consumer_tasks import ConsumerTasks
 from assignors.containment.contained import innermost
 from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
-from assignors.model.columns import BoolArray, IntArray, PartitionTable
+from assignors.model.columns import BoolArray, IntArray, PartitionTable, TaskTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
@@ -51,8 +51,11 @@ from simulator.group.member import ComputeAssignment, Member, Place
 from simulator.group.reconciliation import assignment_of, tasks_of_members
 from simulator.group.streams_coordinator import Tasks
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.layout import Layout
+from simulator.world.layout import Layout, in_leader_order
 from simulator.world.world import GroupProtocol, World
+
+Values = TypeVar("Values", BoolArray, IntArray)
+"""An array of values of tasks."""
 
 MAX_BOUNDS: Final = 256
 """Number of cached bounds; the least recently used is evicted."""
@@ -190,6 +193,40 @@ class Decision:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownTasks:
+    """The K tasks among the T of a run that a leader knows, because their partitions exist.
+
+    Attributes:
+        rows: shape (K,); their rows; None for all.
+        insertion_order: shape (K,); the order in which the leader lists them.
+    """
+
+    tasks: TaskTable
+    rows: IntArray | None
+    insertion_order: IntArray
+
+    def of(self, values: Values) -> Values:
+        """Return the values of the known tasks, shape (K, …), of those of all, shape (T, …)."""
+        return values if self.rows is None else values[self.rows]
+
+    def rows_of(self, tasks: IntArray) -> IntArray:
+        """Return the rows of known tasks among all, given by their rows among the known ones."""
+        return tasks if self.rows is None else self.rows[tasks]
+
+    def with_others(self, values: Values, other: int, num_tasks: int) -> Values:
+        """Return values of all tasks, shape (T, …), of those of the known ones and the value of each other one."""
+        if self.rows is None:
+            return values
+        of_all = np.full((num_tasks, *values.shape[1:]), other, dtype=values.dtype)
+        of_all[self.rows] = values
+        return of_all
+
+    def with_unassigned(self, columns: AssignmentColumns, num_tasks: int) -> AssignmentColumns:
+        """Return the assignment of all tasks, of which the others are unassigned."""
+        return columns if self.rows is None else columns.along(self.rows, num_tasks)
+
+
 class Leader:
     """Computes the assignments of a group: a member of a classic group, or the coordinator of a streams group.
 
@@ -239,6 +276,7 @@ class Leader:
         self.has_failed = False
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
         self._last_slots: Mapping[int, tuple[int, ...]] = {}
+        self._known = KnownTasks(layout.tasks, None, layout.task_insertion_order)
 
     def convert(self, protocol: GroupProtocol) -> None:
         """Assign as a member of a classic group, or as the coordinator of a group of another protocol, from now on."""
@@ -260,14 +298,17 @@ class Leader:
         """
         processes = self._fleet.processes(members)
         rows, assignment = processes.rows, self._execution.assignment
-        previous_copies = self._previous_copies(processes, assignment)
         self._last_slots = processes.slots
+        known = self._known_tasks(None)
+        previous_copies = self._previous_copies(processes, assignment, known)
         configs = self._fleet.configs(self._fleet.row(members[0].client))
-        state = self._build_state(processes, configs, previous_copies, assignment)
+        state = self._build_state(processes, configs, previous_copies, assignment, known)
         self._execution.restoration.record_reports(rows)
         column_of = np.full(len(assignment.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
         column_of[rows] = np.arange(len(rows))
-        columns = AssignmentColumns(column_of[assignment.owner], assignment.standby[:, rows], followup_delay_ms)
+        columns = AssignmentColumns(
+            known.of(column_of[assignment.owner]), known.of(assignment.standby[:, rows]), followup_delay_ms
+        )
         figures = self._measure(state, columns)
         return Decision(
             members=rows,
@@ -282,16 +323,32 @@ class Leader:
             columns=columns,
         )
 
-    def decide(self, instruction: ComputeAssignment, previous: GroupAssignment | None = None) -> Decision:
+    def decide(
+        self, instruction: ComputeAssignment, previous: GroupAssignment | None = None, known_until_ms: int | None = None
+    ) -> Decision:
         """Assign the tasks to the members of a classic group, from their current reports.
 
         `instruction`: the members of the group, and the member whose configs apply. `previous`: what the members of a
-        consumer group own; None for the tasks that the members run and the copies on their disks.
+        consumer group own; None for the tasks that the members run and the copies on their disks. `known_until_ms`: the
+        leader does not know partitions that were added later; None if it knows all.
         """
         leader_row = self._fleet.row(instruction.leader.client)
         self._use_release(self._fleet.upgraded_to[leader_row])
         configs, processes = self._fleet.configs(leader_row), self._fleet.processes(instruction.members)
-        return self._decide(instruction, configs, processes, previous)[0]
+        known = self._known_tasks(known_until_ms)
+        return self._decide(instruction, configs, processes, previous, known)[0]
+
+    def _known_tasks(self, until_ms: int | None) -> KnownTasks:
+        """Return the tasks whose partitions exist, and were added up to a time; None for no such limit."""
+        execution, layout = self._execution, self._layout
+        is_known = execution.exists if until_ms is None else execution.exists & (execution.added_at_ms <= until_ms)
+        if len(self._known.tasks) != np.count_nonzero(is_known):
+            if is_known.all():
+                self._known = KnownTasks(layout.tasks, None, layout.task_insertion_order)
+            else:
+                tasks = layout.tasks.take(rows := np.flatnonzero(is_known))
+                self._known = KnownTasks(tasks, rows, in_leader_order(tasks))
+        return self._known
 
     def decide_for_coordinator(
         self,
@@ -321,6 +378,7 @@ class Leader:
             configs,
             processes,
             previous,
+            self._known_tasks(None),
             reported_offsets,
             approached,
             self._thread_standbys(processes, places, has, previous),
@@ -335,6 +393,7 @@ class Leader:
         configs: AssignmentConfigs,
         processes: GroupProcesses,
         previous: GroupAssignment | None,
+        known: KnownTasks,
         reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
         approached: ApproachedTarget | None = None,
         thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
@@ -343,9 +402,9 @@ class Leader:
     ) -> tuple[Decision, GroupAssignment]:
         """Return the decision, and the target along the rows of `processes`."""
         rows = processes.rows
-        previous_copies = self._previous_copies(processes, previous)
+        previous_copies = self._previous_copies(processes, previous, known)
         state = self._build_state(
-            processes, configs, previous_copies, previous, reported_offsets or {}, thread_standbys
+            processes, configs, previous_copies, previous, known, reported_offsets or {}, thread_standbys
         )
         self._execution.restoration.record_reports(processes.clients)
         steps = None if self._explain is None else StepRecorder()
@@ -358,7 +417,7 @@ class Leader:
                 warmups[:, : processes.num_clients] = approached.warmups[:, : processes.num_clients]
             is_kept = not is_new_target and approached is not None and approached.clients == state.clients.ids
             kept = approached.columns if is_kept and approached is not None else None
-            assignor, step, goal = next_step(assignor, state, kept, warmups[:, rows])
+            assignor, step, goal = next_step(assignor, state, kept, known.of(warmups[:, rows]))
         try:
             computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)
         except AssignorFailedError:
@@ -368,7 +427,11 @@ class Leader:
         assigner = ThreadAssigner(
             self._execution, self._hashes, processes, self._first_slots(instruction, processes), self._last_slots
         )
-        target = assigner.assign(state, computed.columns, by_leader=previous is None)
+        target = assigner.assign(
+            known.with_others(state.lags, NO_LAG, len(self.stateful)),
+            known.with_unassigned(computed.columns, len(self.stateful)),
+            by_leader=previous is None,
+        )
         self._last_slots = processes.slots
         decision = Decision(
             members=processes.clients,
@@ -378,23 +441,28 @@ class Leader:
             measures=figures.measures,
             followup_delay_ms=computed.columns.followup_rebalance_delay_ms,
             leader_compute_ms=computed.leader_compute_ms,
-            record=self._record(computed, steps),
+            record=self._record(computed, steps, known),
             state=state,
             columns=computed.columns,
-            approached=None if step is None else self._approached(state, processes, goal, step),
+            approached=None if step is None else self._approached(state, processes, goal, step, known),
         )
         return decision, target
 
     def _approached(
-        self, state: ApplicationState, processes: GroupProcesses, goal: AssignmentColumns, step: RefinedAssignment
+        self,
+        state: ApplicationState,
+        processes: GroupProcesses,
+        goal: AssignmentColumns,
+        step: RefinedAssignment,
+        known: KnownTasks,
     ) -> ApproachedTarget | None:
         if not step.staged.any():
             return None
         warmups: BoolArray = np.zeros((len(self.stateful), processes.num_rows), dtype=np.bool_)
-        warmups[:, processes.rows] = step.warmup
+        warmups[:, processes.rows] = known.with_others(step.warmup, False, len(self.stateful))
         awaited = np.zeros_like(warmups)
         tasks = np.flatnonzero(step.staged)
-        awaited[tasks, processes.rows[goal.active[tasks]]] = True
+        awaited[known.rows_of(tasks), processes.rows[goal.active[tasks]]] = True
         awaited = awaited[:, : processes.num_clients]
         limit = state.assignment_configs.acceptable_recovery_lag
         return ApproachedTarget(state.clients.ids, goal, warmups, awaited, limit)
@@ -436,7 +504,9 @@ class Leader:
             first.setdefault(row, slot)
         return first
 
-    def _record(self, computed: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
+    def _record(
+        self, computed: ComputedAssignment, steps: StepRecorder | None, known: KnownTasks
+    ) -> DecisionRecord | None:
         if self._explain is None:
             return None
         recorded_steps = steps if computed.is_recorded else None
@@ -446,6 +516,7 @@ class Leader:
             self._weights_for(computed.state).traffic_cost,
             recorded_steps,
             self._explain,
+            known.rows,
         )
 
     def _appraise(
@@ -467,9 +538,9 @@ class Leader:
         return last
 
     def _previous_copies(
-        self, processes: GroupProcesses, previous: GroupAssignment | None
+        self, processes: GroupProcesses, previous: GroupAssignment | None, known: KnownTasks
     ) -> tuple[BoolArray, BoolArray]:
-        """Return the active tasks and all copies that each process had, two arrays of shape (T, C)."""
+        """Return the active tasks and all copies that each process had, two arrays of shape (K, C)."""
         rows = processes.rows
         if previous is None:
             owner, restoration = self._execution.assignment.owner, self._execution.restoration
@@ -481,9 +552,9 @@ class Leader:
             copies, (tasks, clients) = active.copy(), restoration.copies_on_disk()
             is_member = column_of[clients] != UNASSIGNED
             copies[tasks[is_member], column_of[clients[is_member]]] = True
-            return active, copies
-        active = previous.owner[:, None] == rows
-        return active, active | previous.standby[:, rows]
+            return known.of(active), known.of(copies)
+        active = known.of(previous.owner)[:, None] == rows
+        return active, active | known.of(previous.standby[:, rows])
 
     def _build_state(
         self,
@@ -491,6 +562,7 @@ class Leader:
         configs: AssignmentConfigs,
         previous_copies: tuple[BoolArray, BoolArray],
         previous: GroupAssignment | None,
+        known: KnownTasks,
         reported_offsets: Mapping[Member, Mapping[int, int]] = MappingProxyType({}),
         thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
     ) -> ApplicationState:
@@ -499,14 +571,14 @@ class Leader:
         if not self.knows_lags:
             lags[(lags != LATEST_OFFSET) & (lags != NO_LAG)] = UNKNOWN_OFFSET_SUM
         return build_state(
-            self._layout.tasks,
+            known.tasks,
             self._fleet.table(processes),
             self._execution.locations.table,
-            lags,
+            known.of(lags),
             previous_copies,
             configs,
-            self._layout.task_insertion_order,
-            None if previous is None else threads_of_slots(previous.thread, processes.rows, processes.slots),
+            known.insertion_order,
+            None if previous is None else threads_of_slots(known.of(previous.thread), processes.rows, processes.slots),
             self._thread_offsets(processes, reported_offsets),
             thread_standbys,
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import BoolArray, IntArray, cells
-from assignors.model.state import UNKNOWN_THREAD, ApplicationState
+from assignors.model.state import UNKNOWN_THREAD
 from assignors.tasks.thread_assignment import ClientTasks, assign_to_threads
 from simulator.flows.execution import Execution
 from simulator.group.fleet import GroupProcesses
@@ -83,14 +83,14 @@ class ThreadAssigner:
         self._first_slots = first_slots
         self._last_slots = last_slots
 
-    def assign(self, state: ApplicationState, columns: AssignmentColumns, *, by_leader: bool) -> GroupAssignment:
+    def assign(self, all_lags: IntArray, columns: AssignmentColumns, *, by_leader: bool) -> GroupAssignment:
         """Return the assignment along the rows of processes, with the thread of every task.
 
         A coordinator's assignor assigns tasks to threads. A leader assigns the tasks of each client to its threads,
         whatever the assignor; so does a coordinator if its assignor does not. A client whose tasks and members do not
         change keeps them on their threads, as Kafka's algorithm would do (see `assignors.tasks.thread_assignment`). So
-        threads are assigned for the other clients only. `state`: the input of the assignor; `columns`: the assignment,
-        along the rows of the state; `by_leader` says whether the leader of a classic group assigns.
+        threads are assigned for the other clients only. `all_lags`, shape (T, C): the lags in records. `by_leader` says
+        whether the leader of a classic group assigns.
         """
         current, rows = self._current, self._rows
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
@@ -117,7 +117,7 @@ class ThreadAssigner:
         thread = current.thread.copy()
         stateful, stateless = self._actives_by_client(owner, clients)
         standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
-        lags = _lags_of(stateful, standbys, state.lags, affected_columns)
+        lags = _lags_of(stateful, standbys, all_lags, affected_columns)
         tasks: list[int] = []
         slots_of_tasks: list[int] = []
         counts: list[int] = []

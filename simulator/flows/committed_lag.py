@@ -49,7 +49,7 @@ class CommittedLag:
         self._num_seen = 0
 
     def records(self, execution: Execution) -> list[int]:
-        """Return the lag of each partition in whole records, along `partitions`, at the time of the execution."""
+        """Return the lag of each existing partition in whole records, by row, at the time of the execution."""
         for transition in execution.task_states.transitions[self._num_seen :]:
             if transition.state == TaskState.RUNNING:
                 self._since_ms[transition.tasks] = transition.at_ms
@@ -64,4 +64,5 @@ class CommittedLag:
         waiting_s = execution.processing.backlog_s + uncommitted_s
         records_per_s = execution.rates.layout.bytes_per_s[self.partitions] / self._record_bytes
         lags: list[int] = np.floor(waiting_s[self._task] * records_per_s + 1e-6).astype(np.int64).tolist()
-        return lags
+        exists = execution.exists[self._task].tolist()
+        return lags if all(exists) else [lag for lag, is_there in zip(lags, exists, strict=True) if is_there]

@@ -34,11 +34,12 @@ from simulator.flows.traffic_record import TrafficRecord
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
 from simulator.group.subscriptions import Subscriptions
+from simulator.world.added_partitions import added_at_ms, partitions_added_at_ms, rate_shares
 from simulator.world.changes import RackTransfer
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
-from simulator.world.layout import Layout
+from simulator.world.layout import FloatArray, Layout
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
 
@@ -71,6 +72,8 @@ class Execution:
         processing: the input of the tasks.
         catching_up: when tasks were down, or new standbys and warm-ups behind, while a client was up that may run them.
         subscriptions: which partitions the clients of a consumer group read.
+        added_at_ms: shape (T,); when each task begins to exist.
+        exists: shape (T,); which tasks exist.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Execution:
             on_change: called after every change, at the end of `changing`.
             bandwidth: the bandwidth for restoration; None if no other application uses it.
         """
+        self._world = world
         self.layout = layout
         self.fleet = fleet
         self.now_ms = 0
@@ -123,9 +127,13 @@ class Execution:
         self._acks_all = world.application.acks_all
         self.availability = Availability(layout, self.locations, acks_all=self._acks_all)
         self._outages = OutageLog(layout)
-        self._outages.note(self.availability.unavailable, 0)
+        self._partitions_added_at_ms = partitions_added_at_ms(world, layout)
+        self._note_outages()
         self.catching_up = Intervals()
         self.subscriptions = Subscriptions(world, layout)
+        self.added_at_ms = added_at_ms(world, layout)
+        self.exists: BoolArray = self.added_at_ms == 0
+        self._factor = 1.0
         self._traffic = TrafficRecord(world, layout, self.locations)
         self._counted_until_ms = 0
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
@@ -134,6 +142,8 @@ class Execution:
         self._behind_since_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._kept_up: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._overloads = OverloadLog(num_tasks)
+        if not self.exists.all():
+            self.processing.set_input(self.rates.factor, self.rates.layout.input_records_per_s)
 
     @property
     def rates(self) -> HourlyRates:
@@ -144,6 +154,11 @@ class Execution:
     def routes(self) -> Routes:
         """Return the routes of bytes between racks with the current leaders and replicas, at the usual traffic."""
         return self._traffic.routes
+
+    @property
+    def usual_factor(self) -> FloatArray:
+        """Return how many seconds of usual input arrive per second at the usual traffic, shape (T,)."""
+        return self._traffic.usual.factor
 
     @contextmanager
     def changing(self, now_ms: int) -> Iterator[None]:
@@ -266,7 +281,7 @@ class Execution:
         self._record_traffic()
         self.locations = self._cluster_metadata.locations()
         self.availability = Availability(self.layout, self.locations, acks_all=self._acks_all)
-        self._outages.note(self.availability.unavailable, self.now_ms)
+        self._note_outages()
         self._traffic.update_locations(self.locations)
         self.update_rates()
 
@@ -286,9 +301,23 @@ class Execution:
             self._record_traffic()
             self._traffic.set_hour(hour)
             self.restoration.set_write_rates(self._traffic.rates.layout.state_bytes_per_s)
+        self._factor = factor
+        self._set_input()
+
+    def add_partitions(self) -> None:
+        """Let the partitions exist that are added at this time, and their topics use them."""
+        self._require_changing()
+        self._record_traffic()
+        self._count_downtime()
+        self.exists = self.added_at_ms <= self.now_ms
+        self._note_outages()
+        self._traffic.set_shares(rate_shares(self._world, self.layout, self.now_ms))
+        self._set_input()
+
+    def _set_input(self) -> None:
         rates = self._traffic.rates
         self._note_overload()
-        self.processing.set_input(factor * rates.factor, rates.layout.input_records_per_s)
+        self.processing.set_input(self._factor * rates.factor, rates.layout.input_records_per_s)
         self.update_rates()
 
     def delete_expired_copies(self, now_ms: int) -> None:
@@ -334,7 +363,8 @@ class Execution:
         restoration.update_rates(self.processing.rate, self.locations.restore_share, has_state, can_restore)
         self._traffic.note_flow([0.0])
         self._is_queryable = restoration.queryable_tasks()
-        is_behind = not (self.running | self.subscriptions.unread(self.fleet.up)).all() or restoration.is_catching_up
+        is_down = self.exists & ~(self.running | self.subscriptions.unread(self.fleet.up))
+        is_behind = bool(is_down.any()) or restoration.is_catching_up
         self.catching_up.note(self.now_ms, is_behind and any(self.fleet.up))
 
     def take_traffic(self) -> TrafficBytes:
@@ -372,6 +402,11 @@ class Execution:
         self.restoration.validate_state(self.assignment, self.running)
         self.processing.validate_state()
 
+    def _note_outages(self) -> None:
+        exists = self._partitions_added_at_ms <= self.now_ms
+        unavailable = {row: reason for row, reason in self.availability.unavailable.items() if exists[row]}
+        self._outages.note(unavailable, self.now_ms)
+
     def _require_changing(self) -> None:
         if not self._is_changing:
             raise InvalidStateError(f"at {self.now_ms} ms: changed outside of `with execution.changing(now_ms)`")
@@ -381,7 +416,7 @@ class Execution:
         passed_ms, self._counted_until_ms = self.now_ms - self._counted_until_ms, self.now_ms
         if not passed_ms:
             return
-        self._downtime_ms[~self.processed] += passed_ms
+        self._downtime_ms[self.exists & ~self.processed] += passed_ms
         self._unqueryable_ms[~self._is_queryable] += passed_ms
 
     def _note_overload(self) -> None:

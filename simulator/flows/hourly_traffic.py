@@ -6,6 +6,7 @@ for one second of usual input.
 
 Guarantees: in each hour, a task that keeps up reads from every measured partition the measured rate, and writes to each
 measured topic the measured rate. A topic that tasks write and that was not measured follows the input of its writers.
+The rate of a topic to which partitions are added is distributed over those that exist.
 Waiting input has the mix of partitions of the hour in which it is processed. A task without usual input always has the
 usual rates; a task without input in an hour catches up with the usual mix.
 Complexity: O(T + P) per hour for each topic on the longest path from a source through written topics.
@@ -19,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
+from simulator.world.disturbances import PartitionsAdded
 from simulator.world.layout import Changelogs, FloatArray, Layout, OutputTopics, row_of_values, shares, sum_by_row
 from simulator.world.world import World
 
@@ -37,19 +39,26 @@ class HourlyRates:
 
 
 class HourlyTraffic:
-    """The hourly rates of a world, in which some topics have measured hourly rates."""
+    """The hourly rates of a world, in which some topics have measured hourly rates, and some get more partitions."""
 
     def __init__(self, world: World, layout: Layout) -> None:
         self._topics = world.cluster.topics
+        self._growing = {event.topic for event in world.disturbances if isinstance(event, PartitionsAdded)}
         self._layout = layout
         self._reader = row_of_values(layout.tasks.source)
 
-    def rates(self, hour: int | None) -> HourlyRates:
-        """Return the rates in an hour from 0 to 23; None for the usual rates."""
+    def rates(self, hour: int | None, shares: FloatArray | None = None) -> HourlyRates:
+        """Return the rates in an hour.
+
+        `hour`: from 0 to 23; None for the usual rates. `shares`: as `simulator.world.added_partitions.rate_shares`.
+        """
         layout = self._layout
-        if hour is None:
+        if hour is None and shares is None:
             return HourlyRates(layout, np.ones(len(layout.tasks), dtype=np.float64))
-        rate = self._follow(np.where(self._is_measured, self._hourly[hour], layout.bytes_per_s))
+        stated = layout.bytes_per_s
+        if hour is not None:
+            stated = np.where(self._is_measured, self._hourly[hour], stated)
+        rate = self._follow(stated if shares is None else stated * shares)
         factor = self._factor(rate)
         per_second = self._per_second(rate, factor)
         return HourlyRates(
@@ -71,6 +80,12 @@ class HourlyTraffic:
         """Return whether hourly rates of each partition were measured, shape (P,)."""
         names = self._layout.partitions
         return np.array([bool(self._topics[name.topic].hourly_bytes_per_s) for name in names], dtype=np.bool_)
+
+    @cached_property
+    def _is_stated(self) -> BoolArray:
+        """Return whether the rate of each partition follows from what is stated of its own topic, shape (P,)."""
+        grows = [name.topic in self._growing for name in self._layout.partitions]
+        return self._is_measured | np.array(grows, dtype=np.bool_)
 
     @cached_property
     def _hourly(self) -> FloatArray:
@@ -103,7 +118,7 @@ class HourlyTraffic:
         """
         outputs = self._layout.outputs
         partition, topic = outputs.partitions.values, row_of_values(outputs.partitions)
-        follows = ~self._is_measured[partition]
+        follows = ~self._is_stated[partition]
         for _ in range(len(outputs.topics) + 1):
             of_task = outputs.bytes_per_s * self._factor(rate)[outputs.task]
             of_topic = sum_by_row(outputs.topic, of_task, len(outputs.topics))
@@ -117,7 +132,7 @@ class HourlyTraffic:
     def _per_second(self, rate: FloatArray, factor: FloatArray) -> FloatArray:
         """Return bytes per second of usual input of the task that reads a partition or logs to it, shape (P,)."""
         layout, changelogs = self._layout, self._layout.changelogs
-        logged = self._is_measured[changelogs.partition]
+        logged = self._is_stated[changelogs.partition]
         partition = np.concatenate((layout.tasks.source.values, changelogs.partition[logged]))
         task = np.concatenate((self._reader, changelogs.task[logged]))
         per_second = layout.bytes_per_s.copy()
@@ -137,7 +152,7 @@ class HourlyTraffic:
         """Distribute the measured rate of each topic over its writers, in proportion to their input in this hour."""
         usual = self._layout.outputs
         partition, topic = usual.partitions.values, row_of_values(usual.partitions)
-        is_measured = sum_by_row(topic, self._is_measured[partition].astype(np.float64), len(usual.topics)) > 0
+        is_measured = sum_by_row(topic, self._is_stated[partition].astype(np.float64), len(usual.topics)) > 0
         of_topic = sum_by_row(topic, rate[partition], len(usual.topics))
         of_task = of_topic[usual.topic] * shares(usual.topic, self._input(rate)[usual.task])
         measured = _divide(of_task, factor[usual.task], usual.bytes_per_s)

@@ -114,8 +114,11 @@ class TaskStateHistory:
         self.state[tasks] = state
         self.transitions.append(TaskTransitions(at_ms, state, tasks.copy(), clients.copy()))
 
-    def longest_downtime_ms(self, from_ms: int, end_ms: int) -> IntArray:
-        """Return the longest time between two times in which each task ran, from one moment to another, shape (T,)."""
+    def longest_downtime_ms(self, from_ms: IntArray, end_ms: int) -> IntArray:
+        """Return the longest time between two times in which each task ran, shape (T,).
+
+        `from_ms`, shape (T,): from when on downtime of each task counts. `end_ms`: until when.
+        """
         num_tasks = len(self.state)
         lengths = np.array([len(transition.tasks) for transition in self.transitions], dtype=np.int64)
         at_ms = np.array([transition.at_ms for transition in self.transitions], dtype=np.int64)
@@ -124,7 +127,7 @@ class TaskStateHistory:
         order = np.argsort(tasks, kind="stable")
         tasks = tasks[order]
         # Before its first transition, a task does not run.
-        starts = np.concatenate([np.full(num_tasks, from_ms), np.repeat(at_ms, lengths)])[order].clip(from_ms, end_ms)
+        starts = np.concatenate([from_ms, np.repeat(at_ms, lengths)])[order].clip(from_ms[tasks], end_ms)
         runs = np.concatenate([np.zeros(num_tasks, dtype=np.bool_), np.repeat(runs, lengths)])[order]
         is_last = np.append(tasks[1:] != tasks[:-1], True)[: len(tasks)]
         passed_ms = np.where(is_last, end_ms, np.roll(starts, -1)) - starts

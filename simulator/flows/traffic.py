@@ -277,20 +277,26 @@ def steady_state_traffic(
     standbys: tuple[IntArray, IntArray],
     racks: IntArray,
     announced: BoolArray | None = None,
+    factor: FloatArray | None = None,
 ) -> TrafficBytes:
     """Return bytes per second in the steady state: every task runs at the usual traffic and every standby keeps up.
 
-    `routes`: the pairs of racks between which bytes travel. `active`, shape (T,): the client that runs each task,
-    UNASSIGNED if none. `standbys`: tasks and clients of the standbys, two arrays of one shape. `racks`, shape (C,): the
-    racks of the clients: columns of the layout's racks, NO_RACK if unknown. `announced`, shape (C,): whether they
-    announce their racks; None if all do.
+    Args:
+        routes: the pairs of racks between which bytes travel.
+        active: shape (T,); the client that runs each task, UNASSIGNED if none.
+        standbys: tasks and clients of the standbys, two arrays of one shape.
+        racks: shape (C,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.
+        announced: shape (C,); whether they announce their racks; None if all do.
+        factor: shape (T,); how many seconds of usual input arrive per second; None for one.
     """
     running = np.flatnonzero(active != UNASSIGNED)
     owners, (standby_of, standby_on) = active[running], standbys
     announces = np.ones(len(racks), dtype=np.bool_) if announced is None else announced
     read = routes.layout.state_bytes_per_s[standby_of]
     return {
-        **routes.processing(np.ones(len(running)), running, racks[owners], announces[owners]),
+        **routes.processing(
+            np.ones(len(running)) if factor is None else factor[running], running, racks[owners], announces[owners]
+        ),
         **routes.changelog_reads(TrafficKind.STANDBY_READ, read, standby_of, racks[standby_on], announces[standby_on]),
     }
 

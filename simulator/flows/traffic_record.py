@@ -14,8 +14,9 @@ from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
 from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, rack_matrix
 from simulator.group.fleet import Fleet
+from simulator.world.added_partitions import rate_shares
 from simulator.world.changes import RackTransfer
-from simulator.world.layout import Layout
+from simulator.world.layout import FloatArray, Layout
 from simulator.world.world import World
 
 
@@ -24,6 +25,7 @@ class TrafficRecord:
 
     Attributes:
         rates: the rates of the current hour of the day.
+        usual: the rates at the usual traffic, with the partitions that exist.
         routes: the routes of bytes between racks with the current leaders and replicas, at the usual traffic.
     """
 
@@ -33,8 +35,9 @@ class TrafficRecord:
         self._from_nearest = world.cluster.reads_from_nearest_replica
         self._hourly_traffic = HourlyTraffic(world, layout)
         self._hour: int | None = None
-        self.rates: HourlyRates = self._hourly_traffic.rates(None)
-        self.routes = self._hourly_routes = Routes(layout, locations, from_nearest=self._from_nearest)
+        self._shares = rate_shares(world, layout, 0)
+        self.rates = self.usual = self._hourly_traffic.rates(None, self._shares)
+        self.routes = self._hourly_routes = self._routes(self.usual)
         self._totals = TrafficTotals(len(layout.racks))
         self._reassignment_bytes_per_s = rack_matrix(layout.racks, ())
         self._reassignment_bytes = rack_matrix(layout.racks, ())
@@ -74,13 +77,20 @@ class TrafficRecord:
     def update_locations(self, locations: PartitionLocations) -> None:
         """Use other leaders and replicas from now on."""
         self._locations = locations
-        self.routes = Routes(self._layout, locations, from_nearest=self._from_nearest)
+        self.routes = self._routes(self.usual)
         self._update_hourly_routes()
 
     def set_hour(self, hour: int | None) -> None:
         """Use the rates of an hour of the day from now on; None for the usual ones."""
-        self._hour, self.rates = hour, self._hourly_traffic.rates(hour)
+        self._hour, self.rates = hour, self._hourly_traffic.rates(hour, self._shares)
         self._update_hourly_routes()
+
+    def set_shares(self, shares: FloatArray | None) -> None:
+        """Distribute the rates of topics over partitions from now on as `rate_shares` says."""
+        self._shares = shares
+        self.usual = self._hourly_traffic.rates(None, shares)
+        self.routes = self._routes(self.usual)
+        self.set_hour(self._hour)
 
     def is_hour(self, hour: int | None) -> bool:
         """Return whether the rates are those of an hour, or the usual ones."""
@@ -98,7 +108,8 @@ class TrafficRecord:
 
     def _update_hourly_routes(self) -> None:
         """Recompute the routes for the current hour."""
-        is_usual = self.rates.layout is self._layout
-        self._hourly_routes = (
-            self.routes if is_usual else Routes(self.rates.layout, self._locations, from_nearest=self._from_nearest)
-        )
+        is_usual = self.rates.layout is self.usual.layout
+        self._hourly_routes = self.routes if is_usual else self._routes(self.rates)
+
+    def _routes(self, rates: HourlyRates) -> Routes:
+        return Routes(rates.layout, self._locations, from_nearest=self._from_nearest)

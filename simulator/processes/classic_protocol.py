@@ -12,6 +12,10 @@ eager assignor, a member revokes all partitions before it joins, and gets partit
 
 A leader neither polls nor joins while it computes. If another rebalance has begun by then, its assignment is discarded.
 
+Only the leader notices that a topic has more partitions: when it refreshes its metadata, `metadata.max.age.ms` after it
+did so last, it rejoins if it has not assigned them. Other reasons for which a client refreshes metadata are not
+simulated, such as a partition whose leader has moved.
+
 Source: `AbstractCoordinator`, `ConsumerCoordinator.onJoinPrepare` and `.onJoinComplete`,
 `StreamsPartitionAssignor.onAssignment`, `GroupMetadataManager.onLoaded`, Kafka 4.3.1.
 """
@@ -103,6 +107,9 @@ class ClassicProtocol:
         self._overdue: int | None = None
         self._is_following = False
         self._is_warm_start = context.world.start is Start.WARM
+        self._started_ms: dict[Member, int] = {}
+        self._assigned_until_ms = 0
+        self._added: list[tuple[int, str, Cause]] = []
 
     @property
     def is_stable(self) -> bool:
@@ -157,6 +164,7 @@ class ClassicProtocol:
         """Continue with a group of which a member of the consumer protocol is removed or replaced next."""
         self._heartbeats, self._selected.name = group.heartbeats, group.assignor
         self._received.last = group.assignment
+        self._assigned_until_ms = self._context.now_ms
         self._continue(group.members, group.generation)
         for member in group.members:
             if self._context.rebalance_causes.has_crashed(member):
@@ -195,6 +203,8 @@ class ClassicProtocol:
     def _join_new(self, member: Member, cause: Cause) -> None:
         is_static = self._context.is_static(member)
         self._memberships[member] = _Membership()
+        if not self._is_warm_start:
+            self._started_ms[member] = self._context.now_ms
         self._heartbeats.restart([member], self._context.now_ms)
         is_back = self._coordinator.member_with(self._announced(member).instance) is not None
         rebalances = self._join([member], f"{member.client} {'is back' if is_back else 'joined'}")
@@ -223,6 +233,47 @@ class ClassicProtocol:
                     self._begin_session(member, self._heartbeats.last_ms(member, self._context.now_ms))
                 self._watch_session(member)
         self._follow_up()
+
+    # Partitions that are added.
+
+    def note_partitions(self, reason: str, cause: Cause) -> None:
+        """Let the leader notice that a topic has more partitions when it refreshes its metadata."""
+        self._added.append((self._context.now_ms, reason, cause))
+        self._await_refresh()
+
+    def _await_refresh(self) -> None:
+        leader = self._coordinator.leader
+        if leader is not None and self._added and self._added[-1][0] > self._assigned_until_ms:
+            self._scope.start(self._refresh(leader))
+
+    def _refresh(self, leader: Member) -> Process:
+        """Let the leader refresh its metadata, and rejoin if partitions are added that it has not assigned."""
+        age_ms = self._configs.metadata_max_age_ms
+        now_ms = self._context.now_ms
+        yield self._context.env.timeout(self._refreshed_at(leader, now_ms) + age_ms - now_ms)
+        if leader == self._coordinator.leader and self._is_up(leader):
+            for reason, cause in self._added_since_assignment(leader):
+                self.request_rebalance(reason, cause)
+
+    def _added_since_assignment(self, leader: Member) -> list[tuple[str, Cause]]:
+        """Return the additions that a leader knows, and that were unknown when partitions were assigned last."""
+        known = range(self._assigned_until_ms + 1, self._known_until_ms(leader) + 1)
+        return [(reason, cause) for at_ms, reason, cause in self._added if at_ms in known]
+
+    def _known_until_ms(self, member: Member) -> int:
+        """Return up to when a member knows how many partitions there are; at least those of the start."""
+        return max(0, self._refreshed_at(member, self._context.now_ms))
+
+    def _refreshed_at(self, member: Member, now_ms: int) -> int:
+        """Return when a member has refreshed its metadata last.
+
+        A client reads them when it starts. For one that ran before the simulation began, the seed draws the time.
+        """
+        age_ms = self._configs.metadata_max_age_ms
+        first_ms = self._started_ms.get(member)
+        if first_ms is None:
+            first_ms = random_order(self._context.world.seed, "metadata", member.client, str(member.thread)) % age_ms
+        return now_ms - (now_ms - first_ms) % age_ms
 
     # Sessions: those of members that are up end only while they wait for their first rebalance.
 
@@ -504,7 +555,12 @@ class ClassicProtocol:
         execution.delete_expired_copies(self._context.now_ms)
         self._context.budget.count_rebalance()
         instruction = self._selected.update(instruction)
-        decision: Decision | None = self._decide(instruction)
+        known_until_ms = self._known_until_ms(instruction.leader)
+        for _, cause in self._added_since_assignment(instruction.leader):
+            self._context.rebalance_causes.add(cause)
+        self._assigned_until_ms = known_until_ms
+        self._await_refresh()
+        decision: Decision | None = self._decide(instruction, known_until_ms)
         assert decision is not None
         leader_compute_ms = decision.leader_compute_ms
         if leader_compute_ms > self._configs.max_poll_interval_ms:
@@ -516,8 +572,8 @@ class ClassicProtocol:
         if self._is_up(instruction.leader):
             self._send_assignment(instruction, decision, at_join)
 
-    def _decide(self, instruction: ComputeAssignment) -> Decision:
-        return self._context.leader.decide(instruction, self._owned_partitions())
+    def _decide(self, instruction: ComputeAssignment, known_until_ms: int) -> Decision:
+        return self._context.leader.decide(instruction, self._owned_partitions(), known_until_ms)
 
     def _owned_partitions(self) -> GroupAssignment | None:
         """Return the partitions that members of a consumer group report as owned; None for Kafka Streams.

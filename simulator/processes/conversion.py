@@ -85,6 +85,10 @@ class ConvertibleGroup:
         """Learn of new assignment configs."""
         self._current.set_configs(configs, cause)
 
+    def note_partitions(self, reason: str, cause: Cause) -> None:
+        """Note that a topic that the group reads got more partitions."""
+        self._current.note_partitions(reason, cause)
+
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""
         self._current.request_rebalance(reason, cause)

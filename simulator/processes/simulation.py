@@ -30,6 +30,7 @@ from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.results.recording import TraceRecorder
 from simulator.results.trace import Trace
 from simulator.timeline import timeline
+from simulator.world.added_partitions import with_added_partitions
 from simulator.world.changes import (
     BrokersDown,
     BrokersUp,
@@ -37,6 +38,7 @@ from simulator.world.changes import (
     ClientUp,
     ConfigsSet,
     CoordinatorMoved,
+    PartitionsSet,
     ReplicasSet,
     ReplicationStep,
     ThreadReplaced,
@@ -139,6 +141,7 @@ class Simulation:
         env: simpy.Environment | None = None,
         bandwidth: ApplicationBandwidth | None = None,
     ) -> None:
+        without_added, world = world, with_added_partitions(world)
         self._world = world
         self._explain = explain
         self._budget = budget
@@ -176,7 +179,10 @@ class Simulation:
             self._execution,
             self._fleet,
             capture=capture,
-            other_traffic=None if other is None else OtherTrafficHistory(world, other, layout, self._timeline),
+            # Others use the partitions of the start only.
+            other_traffic=(
+                None if other is None else OtherTrafficHistory(without_added, other, layout, timeline(without_added))
+            ),
         )
         self._rebalance_causes = RebalanceCauses()
         context = SimulationContext(
@@ -295,6 +301,11 @@ class Simulation:
                     # Since KAFKA-14867, consumers with client.rack rejoin when the racks of their partitions change.
                     if self._is_read(moved) and self._fleet.announces_racks():
                         self._group.request_rebalance(f"replicas of {moved} moved", cause)
+                case PartitionsSet(topic=topic):
+                    self._execution.add_partitions()
+                    up = self._fleet.up
+                    if not any(up) or self._execution.subscriptions.is_read(topic, up):
+                        self._group.note_partitions(f"partitions added to {topic}", cause)
                 case ReplicationStep():
                     self._apply_replication(change, cause)
                 case ConfigsSet(configs=configs):

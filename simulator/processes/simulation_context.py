@@ -89,5 +89,8 @@ class GroupProtocolProcess(typing.Protocol):
     def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
         """Learn of new assignment configs."""
 
+    def note_partitions(self, reason: str, cause: Cause) -> None:
+        """Note that a topic that the group reads got more partitions."""
+
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

@@ -689,9 +689,18 @@ class StreamsProtocol:
         """Set the number of standbys of the group, which the coordinator compares with the next heartbeat."""
         self._num_standby_replicas = configs.num_standby_replicas
         self._coordinator.configure(configs.num_standby_replicas)
+        self._await_target("configs changed", cause)
+
+    def note_partitions(self, reason: str, cause: Cause) -> None:
+        """Let the coordinator detect with the next heartbeat that a topic has more partitions."""
+        self._coordinator.note_partitions()
+        self._await_target(reason, cause)
+
+    def _await_target(self, reason: str, cause: Cause) -> None:
+        """Wait for the heartbeat that raises the epoch, if a change is to be detected."""
         if self._coordinator.is_due:
             self._context.rebalance_causes.add(cause)
-            self._reasons.append("configs changed")
+            self._reasons.append(reason)
             self._requester = None
             if self._requested_at_ms is None:
                 self._requested_at_ms = self._context.now_ms

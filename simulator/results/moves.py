@@ -60,7 +60,9 @@ def round_moves(trace: Trace) -> Iterator[RoundMoves]:
     for before, after in pairwise(trace.rounds):
         rows = np.flatnonzero(before.owner != UNASSIGNED)
         has_run[rows, before.owner[rows]] = True
-        tasks = np.flatnonzero(before.owner != after.owner)
+        # A task of an added partition that no client has run yet does not move.
+        is_new = (trace.added_at_ms > 0) & ~has_run.any(axis=1)
+        tasks = np.flatnonzero((before.owner != after.owner) & ~is_new)
         old, new = before.owner[tasks], after.owner[tasks]
         was_standby = before.standbys(num_clients)
         yield RoundMoves(

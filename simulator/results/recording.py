@@ -174,7 +174,7 @@ class TraceRecorder:
     def count_unfinished(self) -> None:
         """Count the tasks that do not run and the copies that are behind, right after an assignment took effect."""
         if self._open is not None:
-            self._open.restoring = int((~self._execution.running).sum())
+            self._open.restoring = int((self._execution.exists & ~self._execution.running).sum())
             restoration = self._execution.restoration
             self._open.warming_up = int((~restoration.caught_up() & ~restoration.copies.active).sum())
 
@@ -206,6 +206,7 @@ class TraceRecorder:
                 None if last is None else failure_losses(self._layout, last.decision.target, self._fleet.rack)
             ),
             task_states=self._execution.task_states,
+            added_at_ms=self._execution.added_at_ms,
             client_racks=self._fleet.rack,
             outages=self._execution.outages(),
             end_ms=now_ms,
@@ -252,7 +253,8 @@ class TraceRecorder:
         key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
         if self._last_steady_state is None or self._last_steady_state[0] != key:
             copies = (standby[:, 0], standby[:, 1])
-            traffic = steady_state_traffic(routes, target.owner, copies, self._fleet.rack, announces)
+            factor = self._execution.usual_factor
+            traffic = steady_state_traffic(routes, target.owner, copies, self._fleet.rack, announces, factor)
             self._last_steady_state = key, traffic
         return self._last_steady_state[1]
 

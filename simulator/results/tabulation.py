@@ -170,7 +170,7 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
                 "thread_moves": round_.thread_moves,
                 "withheld_tasks": len(round_.withheld),
                 "standby_moves": 0 if moves is None else len(moves.standbys),
-                "displaced_tasks": int((round_.owner != final).sum()),
+                "displaced_tasks": int(((round_.owner != final) & (trace.added_at_ms <= round_.at_ms)).sum()),
                 "restoring_tasks": round_.restoring,
                 "warming_up": round_.warming_up,
                 "standbys": len(round_.standby),

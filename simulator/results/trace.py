@@ -163,6 +163,7 @@ class Trace:
         max_processing_delay_s: shape (T,); the maximum backlog of each task, in seconds of usual input.
         failure_losses: the tasks lost if racks or clients failed at the end; None if nothing was assigned.
         task_states: the state history of every task.
+        added_at_ms: shape (T,); when each task began to exist: 0, unless its partition was added later.
         client_racks: shape (N,); the rack of each client, a column of the layout's racks, NO_RACK if unknown.
         end_ms: when the run ended.
         catching_up: see `Execution`.
@@ -190,6 +191,7 @@ class Trace:
     max_processing_delay_s: FloatArray
     failure_losses: FailureLosses | None
     task_states: TaskStateHistory
+    added_at_ms: IntArray
     client_racks: IntArray
     end_ms: int
     catching_up: Intervals
@@ -217,7 +219,7 @@ class Trace:
     def longest_downtime_ms(self) -> IntArray:
         """Return the longest single outage of each task, from the first assignment on, shape (T,)."""
         from_ms = self.rounds[0].at_ms if self.rounds else self.end_ms
-        return self.task_states.longest_downtime_ms(from_ms, self.end_ms)
+        return self.task_states.longest_downtime_ms(np.maximum(self.added_at_ms, from_ms), self.end_ms)
 
     @property
     def unqueryable_ms(self) -> IntArray:

@@ -165,6 +165,22 @@ class ReplicasSet:
         return f"{self.topic}-{self.partition} moves to brokers {', '.join(map(str, self.replicas))}"
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionsSet:
+    """A topic that gets more partitions.
+
+    Attributes:
+        topic: its name.
+        num_partitions: its number of partitions from now on.
+    """
+
+    topic: str
+    num_partitions: int
+
+    def __str__(self) -> str:
+        return f"{self.topic} has {self.num_partitions} partitions"
+
+
 class RackTransfer(NamedTuple):
     """Bytes, or bytes per second, that brokers of one rack send to brokers of another or the same; None for no rack."""
 
@@ -289,6 +305,7 @@ ElementaryChange = (
     | BrokersUp
     | CoordinatorMoved
     | ReplicasSet
+    | PartitionsSet
     | ReplicationStep
     | ConfigsSet
     | TrafficScaled

@@ -157,6 +157,21 @@ class ReplicaMove:
     replicas: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionsAdded:
+    """A topic gets more partitions, as by `kafka-topics.sh --alter --partitions`.
+
+    Attributes:
+        first: the number of the first one, which is the number of partitions until then.
+        replicas: the brokers of each new partition, the preferred leader first.
+    """
+
+    at_ms: int
+    topic: str
+    first: int
+    replicas: tuple[tuple[int, ...], ...]
+
+
 class LeaderElection(StrEnum):
     """When the first replica of a reassigned partition becomes its leader.
 
@@ -249,6 +264,7 @@ Disturbance = (
     | BrokerBounce
     | BrokerUpgrade
     | ReplicaMove
+    | PartitionsAdded
     | Reassignment
     | ConfigChange
     | TrafficChange

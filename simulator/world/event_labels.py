@@ -13,6 +13,7 @@ from simulator.world.disturbances import (
     Disturbance,
     Join,
     Leave,
+    PartitionsAdded,
     RackOutage,
     Reassignment,
     ReplaceThread,
@@ -69,6 +70,8 @@ def event_label(event: Disturbance) -> str:
             return f"upgrade to Kafka {release} of {_count_and_names('broker', brokers)}"
         case ReplicaMove(topic=topic, partition=partition):
             return f"replica move of {topic}-{partition}"
+        case PartitionsAdded(topic=topic, first=first, replicas=replicas):
+            return f"increase of {topic} from {first} to {first + len(replicas)} partitions"
         case Reassignment(targets=targets):
             return f"reassignment of {_count_and_names('partition', [str(target.partition) for target in targets])}"
         case ConfigChange():

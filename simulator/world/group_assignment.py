@@ -66,6 +66,10 @@ class GroupAssignment:
         standby[owned, owner[owned]] = False
         return GroupAssignment(owner, standby, thread[:, :num_clients])
 
+    def of_tasks(self, rows: IntArray) -> GroupAssignment:
+        """Return the assignment of some tasks."""
+        return GroupAssignment(self.owner[rows], self.standby[rows], self.thread[rows])
+
     def without(self, client: int) -> GroupAssignment:
         """Return the assignment without the tasks of a client, given by its row."""
         standby = self.standby.copy()

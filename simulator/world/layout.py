@@ -131,7 +131,7 @@ def lay_out(world: World) -> Layout:
     read = {name for part in subtopologies for name in part.source_topics}
     return Layout(
         tasks=tasks,
-        task_insertion_order=_in_leader_order(tasks),
+        task_insertion_order=in_leader_order(tasks),
         partitions=names,
         num_read=num_read,
         racks=_racks(world),
@@ -198,7 +198,7 @@ def _task_id(world: World, subtopology: Subtopology, partition: int) -> TaskId:
     return TaskId(subtopology.id, partition)
 
 
-def _in_leader_order(tasks: TaskTable) -> IntArray:
+def in_leader_order(tasks: TaskTable) -> IntArray:
     """Return tasks by subtopology, in the order of Java's hash map (`TopologyMetadata.Subtopology`), and partition."""
     ids = np.unique(tasks.subtopology)
     ordered = [ids[index] for index in hash_order([31 * 31 + 31 * int(id_) for id_ in ids])]

@@ -227,6 +227,8 @@ class GroupConfigs:
             consumer protocol `group.consumer.heartbeat.interval.ms`.
         streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: the minimum time between two targets of
             a streams group (from Kafka 4.3 on; 0 before); under the consumer protocol that of `group.consumer`.
+        metadata_max_age_ms: `metadata.max.age.ms`: how often the leader of a classic group reads how many partitions
+            topics have.
         max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the leader
             may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` (streams groups:
@@ -258,6 +260,7 @@ class GroupConfigs:
     heartbeat_interval_ms: int = 3_000
     streams_heartbeat_interval_ms: int = 5_000
     streams_assignment_interval_ms: int = 1_000
+    metadata_max_age_ms: int = 300_000
     max_poll_interval_ms: int = 300_000
     initial_rebalance_delay_ms: int = 3_000
     extends_every_initial_delay: bool = True

@@ -148,12 +148,18 @@ class _Drawing:
             self.add("threads", client=self.random.choice(up), threads=self.random.randint(1, _MAX_THREADS))
         elif kind < 0.975 and not (self.is_simulated and self.release < "4.3"):
             self.add("num_standby_replicas", value=self.random.choice((0, 1, 2)))
-        elif not self.is_simulated:
+        else:
             self.add_partitions()
 
     def add_partitions(self) -> None:
-        """Add partitions to a source topic; without those of its changelog, the group assigns nothing any more."""
-        part = self.random.choice(self.subtopologies)
+        """Add partitions to a source topic; without those of its changelog, the group assigns nothing any more.
+
+        A simulation expresses only those of subtopologies without state.
+        """
+        parts = [part for part in self.subtopologies if not (self.is_simulated and part["stateful"])]
+        if not parts:
+            return
+        part = self.random.choice(parts)
         self.partitions[part["id"]] = self.partitions.get(part["id"], part["partitions"]) + self.random.randint(1, 3)
         changelog = part["stateful"] and self.random.random() < 0.5
         self.add("partitions", subtopology=part["id"], partitions=self.partitions[part["id"]], changelog=changelog)

@@ -2,9 +2,9 @@
 
 The simulated coordinator of a streams group is given Kafka's targets, so that ties of the assignor hide nothing, or
 computes its own with the members' names in Kafka, on which ties depend; in a classic group, tasks are dealt out as in
-`bridge/src/replay`. What a simulation cannot express is not simulated: clients
-that pause, static members that start twice, added partitions, heartbeats at fixed phases, and threads that start in the
-same millisecond.
+`bridge/src/replay`. What a simulation cannot express is not simulated: clients that pause, static members that start
+twice, added partitions of subtopologies with state, heartbeats at fixed phases, and threads that start in the same
+millisecond.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from simulator.group.streams_coordinator import (
 from simulator.processes import classic_protocol, conversion, simulation, streams_protocol, waiting_joins
 from simulator.processes.classic_protocol import ClassicProtocol
 from simulator.processes.streams_protocol import StreamsProtocol
-from simulator.world.changes import ClientDown, ClientUp, ConfigsSet, ThreadsSet, TimedChange
+from simulator.world.changes import ClientDown, ClientUp, ConfigsSet, PartitionsSet, ThreadsSet, TimedChange
 from simulator.world.client_times import ClientTimes
-from simulator.world.disturbances import Disk, StreamThreads
+from simulator.world.disturbances import Disk, PartitionsAdded, StreamThreads
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import (
     Application,
@@ -153,14 +153,23 @@ def _world(history: Mapping[str, Any]) -> World:
             )
             for number, client in enumerate(history["clients"])
         ),
-        disturbances=tuple(
-            StreamThreads(event["at"], (event["client"],), event["threads"])
-            for event in history["events"]
-            if event["kind"] == "threads"
-        ),
+        disturbances=tuple(_disturbances(history)),
         duration_ms=history["duration_ms"] + 1,
         start=Start.COLD,
     )
+
+
+def _disturbances(history: Mapping[str, Any]) -> Iterator[StreamThreads | PartitionsAdded]:
+    """Yield the events for which the simulation makes room before it begins."""
+    counts = {part["id"]: part["partitions"] for part in history["subtopologies"]}
+    for event in history["events"]:
+        if event["kind"] == "threads":
+            yield StreamThreads(event["at"], (event["client"],), event["threads"])
+        elif event["kind"] == "partitions":
+            part = event["subtopology"]
+            added = event["partitions"] - counts[part]
+            yield PartitionsAdded(event["at"], f"source-{part}", counts[part], ((0,),) * added)
+            counts[part] += added
 
 
 def _changes(history: Mapping[str, Any]) -> Iterator[TimedChange]:
@@ -178,6 +187,8 @@ def _changes(history: Mapping[str, Any]) -> Iterator[TimedChange]:
                 change = ThreadsSet(name, event["threads"], leaves_group=True)
             case "num_standby_replicas":
                 change = ConfigsSet(AssignmentConfigs(num_standby_replicas=event["value"]))
+            case "partitions":
+                change = PartitionsSet(f"source-{event['subtopology']}", event["partitions"])
             case "leave" | "close" | "kill" as kind:
                 later = (e["process_id"] for e in events[number:] if e["kind"] == "start" and e["client"] == name)
                 disk = Disk.KEPT if next(later, processes[name]) == processes[name] else Disk.LOST
@@ -267,8 +278,8 @@ class _ClassicRecorder:
                 self.note("generation", g=answer.generation, leader=_name(leader), members=members)
                 super()._complete(answer, leader)
 
-            def _decide(self, instruction: ComputeAssignment) -> Decision:
-                decision = super()._decide(instruction)
+            def _decide(self, instruction: ComputeAssignment, known_until_ms: int) -> Decision:
+                decision = super()._decide(instruction, known_until_ms)
                 by_name = {_name(member): member for member in instruction.members}
                 dealt = dealt_out(range(len(decision.target.owner)), by_name)
                 target = GroupAssignment.empty(*decision.target.standby.shape)
@@ -310,7 +321,11 @@ class _Recorder:
         self.in_map = TimelineOrder()
         self.attempts: dict[Member, int] = {}
         self.release = release_of(history)
-        self.num_partitions = [part["partitions"] for part in history["subtopologies"]]
+        last = {part["id"]: part["partitions"] for part in history["subtopologies"]}
+        last |= {
+            event["subtopology"]: event["partitions"] for event in history["events"] if event["kind"] == "partitions"
+        }
+        self.num_partitions = list(last.values())
         self.first = [sum(self.num_partitions[:number]) for number in range(len(self.num_partitions))]
         self.targets = {entry["ge"]: entry["members"] for entry in of_kafka if entry["k"] == "target"}
         self.protocol = self._protocol()

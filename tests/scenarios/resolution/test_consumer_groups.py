@@ -329,10 +329,10 @@ def test_list_with_an_eager_assignor_is_eager() -> None:
 
 def test_unmodeled_consumer_config_causes_a_warning() -> None:
     assert loads(with_configs("max.poll.records: 10")).warnings == ()
-    [warning] = loads(with_configs("metadata.max.age.ms: 1000")).warnings
+    [warning] = loads(with_configs("internal.leave.group.on.close: false")).warnings
     assert warning == (
-        "scenario:7: consumers[0].configs.metadata.max.age.ms: valid, but not modeled (no effect): members notice new "
-        "partitions and racks at once"
+        "scenario:7: consumers[0].configs.internal.leave.group.on.close: valid, but not modeled (no effect): set "
+        "leaves_group of the events that close clients"
     )
 
 
