@@ -207,7 +207,7 @@ class KnownTasks:
     insertion_order: IntArray
 
     def of(self, values: Values) -> Values:
-        """Return the values of the known tasks, shape (K, …), of those of all, shape (T, …)."""
+        """Return the values of the known tasks, shape (K, …), from the values of all tasks, shape (T, …)."""
         return values if self.rows is None else values[self.rows]
 
     def rows_of(self, tasks: IntArray) -> IntArray:
@@ -215,7 +215,7 @@ class KnownTasks:
         return tasks if self.rows is None else self.rows[tasks]
 
     def with_others(self, values: Values, other: int, num_tasks: int) -> Values:
-        """Return values of all tasks, shape (T, …), of those of the known ones and the value of each other one."""
+        """Return values of all tasks, shape (T, …), from the values of the known tasks and a value for the others."""
         if self.rows is None:
             return values
         of_all = np.full((num_tasks, *values.shape[1:]), other, dtype=values.dtype)

@@ -65,4 +65,4 @@ class CommittedLag:
         records_per_s = execution.rates.layout.bytes_per_s[self.partitions] / self._record_bytes
         lags: list[int] = np.floor(waiting_s[self._task] * records_per_s + 1e-6).astype(np.int64).tolist()
         exists = execution.exists[self._task].tolist()
-        return lags if all(exists) else [lag for lag, is_there in zip(lags, exists, strict=True) if is_there]
+        return lags if all(exists) else [lag for lag, is_added in zip(lags, exists, strict=True) if is_added]

@@ -35,8 +35,8 @@ def text(subtopologies: str = STATELESS, events: str = ADDED) -> str:
 def mistake(subtopologies: str = STATELESS, events: str = ADDED) -> str:
     with pytest.raises(ScenarioError) as error:
         loads(text(subtopologies, events))
-    [found] = str(error.value).splitlines()
-    return found
+    [line] = str(error.value).splitlines()
+    return line
 
 
 def test_placement_continues_that_of_the_topic() -> None:
@@ -90,13 +90,15 @@ def test_later_increase_must_exceed_the_earlier_one() -> None:
     ],
 )
 def test_application_that_kafka_streams_would_stop_is_rejected(subtopologies: str, message: str) -> None:
-    found = mistake(subtopologies)
-    assert message in found
-    assert "events[0].partitions_added.topic" in found
-    assert found.endswith("reset the application with kafka-streams-application-reset.sh, or let it read a new topic")
+    reported = mistake(subtopologies)
+    assert message in reported
+    assert "events[0].partitions_added.topic" in reported
+    assert reported.endswith(
+        "reset the application with kafka-streams-application-reset.sh, or let it read a new topic"
+    )
 
 
-def test_repartition_topic_with_a_number_of_its_own_keeps_it() -> None:
+def test_repartition_topic_keeps_a_stated_number() -> None:
     loads(
         text(
             "    - {sources: [orders], repartition: [{name: by-key, partitions: 8}]}\n"

@@ -125,7 +125,10 @@ def test_new_tasks_do_not_move() -> None:
 def test_rate_of_a_topic_stays_the_same() -> None:
     trace = trace_of(STREAMS.replace("PROTOCOL", "streams"))
     first, last = trace.rounds[0], trace.rounds[-1]
-    read = [sum(matrix.sum() for kind, matrix in one.steady_state.items() if "source" in kind) for one in (first, last)]
+    read = [
+        sum(matrix.sum() for kind, matrix in round_.steady_state.items() if "source" in kind)
+        for round_ in (first, last)
+    ]
     assert read == pytest.approx([7_000_000, 7_000_000])
 
 
