@@ -197,7 +197,13 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "ensure.explicit.internal.resource.naming": "it only checks the topology",
     },
     unprefixed=frozenset(
-        {"session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "internal.leave.group.on.close"}
+        {
+            "session.timeout.ms",
+            "heartbeat.interval.ms",
+            "max.poll.interval.ms",
+            "metadata.max.age.ms",
+            "internal.leave.group.on.close",
+        }
     ),
     prefixes=("consumer.", "main.consumer.", "producer."),
     released=_released_client_configs(),

@@ -134,6 +134,7 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "session.timeout.ms": 45_000,
         "heartbeat.interval.ms": 3_000,
         "max.poll.interval.ms": 300_000,
+        "metadata.max.age.ms": 300_000,
         "internal.leave.group.on.close": False,
         "state.cleanup.delay.ms": 600_000,
         "group.initial.rebalance.delay.ms": 3_000,

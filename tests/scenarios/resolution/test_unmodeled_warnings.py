@@ -72,6 +72,8 @@ def test_warning_names_the_line_the_config_and_the_effect() -> None:
         ("__state.updater.enabled__: false", True),
         ("consumer.session.timeout.ms: 10s", True),
         ("main.consumer.max.poll.interval.ms: 10s", True),
+        ("consumer.metadata.max.age.ms: 10s", True),
+        ("metadata.max.age.ms: 10s", False),
         ("producer.transaction.timeout.ms: 60000", True),
         ("producer.transaction.timeout.ms: 10000", False),
         ("producer.acks: 1", False),
