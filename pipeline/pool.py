@@ -170,7 +170,7 @@ def _map_on_spark(
     """Yield each position and its result, by position; a task of Spark for each item."""
     if not items:
         return
-    group = f"runs-{uuid4().hex}"  # Progress counts the tasks of these items only.
+    group = f"runs-{uuid4().hex}"  # Progress counts only the tasks of the given items.
     pickled = pickle.dumps(function), [pickle.dumps(item) for item in items]
     with ThreadPoolExecutor(1) as thread:
         future = thread.submit(_collect, spark, jobs, group, *pickled)

@@ -89,7 +89,7 @@ def run_chunks(run_all: RunAll, on_progress: Callable[[Progress], None]) -> RunJ
         chunks = [chunk_rows("", 0, cells) for batch in job.batches for cells in chunk_runs(job, batch)]
         state = Progress(job.prepared.total, 0, 0, 0)
         on_progress(state)
-        for _, rows in run_all(partial(_run_chunk, inputs), chunks):
+        for _position, rows in run_all(partial(_run_chunk, inputs), chunks):
             failed = sum(row["error"] is not None for row in rows)
             state = replace(state, done=state.done + len(rows), failed=state.failed + failed)
             on_progress(state)

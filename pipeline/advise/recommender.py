@@ -398,10 +398,10 @@ def _step(stage: SearchStage) -> SearchRound:
 
 def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
     """Return the changes of the objective and of the main metrics known for both settings."""
-    columns = [np.column_stack([evaluation.values, _matrix(evaluation.runs)]) for evaluation in (today, after)]
+    before, changed = (np.column_stack([evaluation.values, _matrix(evaluation.runs)]) for evaluation in (today, after))
     names: list[str | None] = [None, *MAIN_METRICS]
     least = {name: 0.0 if name is None else least_relevant(name) for name in names}
-    changes = metric_changes(least, *columns, stream="recommend")
+    changes = metric_changes(least, before, changed, "recommend")
     return [change for change in changes if change.pairs or change.name is None]
 
 

@@ -111,7 +111,7 @@ class RunSummary:
             return {}
         deciding = rounds[first_final_index(rounds)]
         appraisal = deciding.appraisal
-        costs = {
+        costs: dict[str, float | None] = {
             "deciding_round": deciding.number,
             "total_cost": None if appraisal is None else appraisal.cost,
             "total_cost_bound": None if appraisal is None else appraisal.bound,

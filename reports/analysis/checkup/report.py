@@ -232,9 +232,11 @@ def area_gains(areas: Sequence[Area], before: SeedRuns, after: SeedRuns) -> tupl
     known = [area for area in areas if all(area_figure(area, run) is not None for run in (*before, *after))]
     if not known:
         return ()
-    columns = [[[area_figure(area, run) for area in known] for run in runs] for runs in (before, after)]
-    least = {area.key: area.least for area in known}
-    return metric_changes(least, *(np.array(column, dtype=np.float64) for column in columns), stream="checkup")
+    today, changed = (
+        np.array([[area_figure(area, run) for area in known] for run in runs], dtype=np.float64)
+        for runs in (before, after)
+    )
+    return metric_changes({area.key: area.least for area in known}, today, changed, "checkup")
 
 
 def situation_figures(
@@ -246,9 +248,11 @@ def situation_figures(
     ]
     if not names:
         return SituationFigures(key, title, ())
-    columns = [[[METRIC[name].of(run[key].metrics) for name in names] for run in runs] for runs in (before, after)]
-    least = {name: least_relevant(name) for name in names}
-    changes = metric_changes(least, *(np.array(column, dtype=np.float64) for column in columns), stream="checkup")
+    today, changed = (
+        np.array([[METRIC[name].of(run[key].metrics) for name in names] for run in runs], dtype=np.float64)
+        for runs in (before, after)
+    )
+    changes = metric_changes({name: least_relevant(name) for name in names}, today, changed, "checkup")
     return SituationFigures(key, title, changes)
 
 
