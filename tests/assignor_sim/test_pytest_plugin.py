@@ -106,14 +106,14 @@ def test_one_declaration_adds_a_metric_without_breaking_stored_results_and_its_r
     assert "scenarios/small.yaml::as_stored PASSED" in added.stdout
     assert "known_clients" not in stored.read_text(encoding="utf-8")
     assert project.pytest("--assignor-scenarios", "scenarios", "--assignor-update").returncode == 0
-    assert '"known_clients": ' in stored.read_text(encoding="utf-8")
+    num_runs = stored.read_text(encoding="utf-8").count('"known_clients": ')
+    assert num_runs > 0
     declaration.unlink()
     user_test.unlink()
     removed = project.pytest("--assignor-scenarios", "scenarios")
     assert removed.returncode == 1
-    assert "small.yaml: 1 difference; " in removed.stdout
-    assert "this version has no such metric, record again" in removed.stdout
-    assert regression.record(project.scenario).startswith("stored, 1 difference; ")
+    assert removed.stdout.count("; this version has no such metric, record again\n") == num_runs
+    assert regression.record(project.scenario).startswith(f"stored, {num_runs} difference")
     assert project.pytest("--assignor-scenarios", "scenarios").returncode == 0
 
 
