@@ -357,6 +357,7 @@ class Leader:
         has: Mapping[Member, Tasks],
         reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
         approached: ApproachedTarget | None = None,
+        known_until_ms: int | None = None,
         *,
         is_new_target: bool = True,
     ) -> tuple[Decision, Mapping[Member, Tasks]]:
@@ -378,7 +379,7 @@ class Leader:
             configs,
             processes,
             previous,
-            self._known_tasks(None),
+            self._known_tasks(known_until_ms),
             reported_offsets,
             approached,
             self._thread_standbys(processes, places, has, previous),

@@ -231,6 +231,11 @@ class StreamsCoordinator(Generic[M]):
         """Note that a source topic has other partitions, which the next heartbeat detects."""
         self._has_other_partitions = self._exists
 
+    @property
+    def has_unknown_partitions(self) -> bool:
+        """Return whether no heartbeat has detected yet that a source topic has other partitions."""
+        return self._has_other_partitions
+
     def has_instance(self, instance: Hashable) -> bool:
         """Return whether a member has an instance id."""
         return instance in self._instances

@@ -136,6 +136,7 @@ class StreamsProtocol:
         self._requested_at_ms: int | None = None
         self._decided: tuple[ComputeAssignment, Decision] | None = None
         self._approached: ApproachedTarget | None = None
+        self._known_until_ms = 0
         self._refines = False
         self._targeted = context.execution.assignment.owner != UNASSIGNED
         self._is_locked: BoolArray = context.leader.stateful & context.fleet.locks_tasks
@@ -692,7 +693,12 @@ class StreamsProtocol:
         self._await_target("configs changed", cause)
 
     def note_partitions(self, reason: str, cause: Cause) -> None:
-        """Let the coordinator detect with the next heartbeat that a topic has more partitions."""
+        """Let the coordinator detect with the next heartbeat that a topic has more partitions.
+
+        The target at the end of the initial delay lacks those that no heartbeat has detected.
+        """
+        if not self._coordinator.has_unknown_partitions:
+            self._known_until_ms = max(0, self._context.now_ms - 1)
         self._coordinator.note_partitions()
         self._await_target(reason, cause)
 
@@ -737,6 +743,7 @@ class StreamsProtocol:
             has,
             reported,
             self._approached,
+            self._known_until_ms if coordinator.has_unknown_partitions else None,
             is_new_target=not self._refines,
         )
         self._approached = decision.approached
