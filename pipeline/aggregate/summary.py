@@ -58,7 +58,7 @@ def pareto_front(statistics: Sequence[Row]) -> tuple[list[Json], tuple[str, ...]
     return cells, names
 
 
-def _mark_front(cells: Sequence[Json], names: Sequence[str]) -> None:
+def _mark_front(cells: list[Json], names: Sequence[str]) -> None:
     """Mark in each cell whether it is on the front and in which objectives it is best."""
     if not names:
         return
