@@ -26,6 +26,7 @@ from scenarios.language.yaml_reader import read_yaml
 from simulator.results.run_metrics import RUN_METRICS
 from tests.scenarios.scenario_texts import CONSUMERS, FULL, RUNNING, SMALL, mistakes_in, replace_in_small
 from tests.scenarios.test_mistakes import CASES
+from tests.simulator.processes.test_added_partitions import GROUP
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
 VALIDATOR = jsonschema.Draft202012Validator(build_json_schema())
@@ -67,7 +68,9 @@ def test_full_scenarios_have_every_key_except_file_keys() -> None:
     files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at", "alongside", "workload", "pods"}
     files.add("includes_application")
     declared = {key for key, _ in _properties(build_json_schema())}
-    assert declared - files - {*_keys_of(FULL), *_keys_of(RUNNING), *_keys_of(CONSUMERS)} == set()
+    growing = GROUP.replace("CONFIGS", "metadata.max.age.ms: 1m")
+    texts = (FULL, RUNNING, CONSUMERS, growing)
+    assert declared - files - {key for text in texts for key in _keys_of(text)} == set()
 
 
 @pytest.mark.parametrize(
