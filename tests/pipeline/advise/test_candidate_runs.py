@@ -148,14 +148,3 @@ def test_recommendation_is_the_same_in_processes_and_in_kept_sweeps(
     keep = [f"--keep={key}" for key in KEYS if key not in ("num.standby.replicas",)]
     arguments = (shop, "--objective=restored + moves", *keep, *traffic, "--runs=30", "--seeds=3", "--format=json")
     assert recommend(*arguments) == recommend(*arguments, f"--sweeps={tmp_path / 'kept'}")
-
-
-def test_runs_that_fail_count_as_infeasible_in_processes(shop: Path, tmp_path: Path) -> None:
-    scenario = load(shop)
-    space = search_space(scenario, current_assignor(scenario, None), [])
-    request = RecommendationRequest(shop, scenario, scenario.assignors[0], space, runs=0, seeds=0)
-    with run_pool(1, None) as run_all:
-        job = run_chunks(run_all, lambda _: None)
-        [[row]] = CandidateRuns(request, job)([space.with_level(space.today, 3, 10**6)], [1])
-    assert row["error"] is not None
-    assert row["verdict"] is None
