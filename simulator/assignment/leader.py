@@ -194,7 +194,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KnownTasks:
+class LeaderTasks:
     """The K tasks among the T of a run that a leader knows, because their partitions exist.
 
     Attributes:
@@ -276,7 +276,7 @@ class Leader:
         self.has_failed = False
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
         self._last_slots: Mapping[int, tuple[int, ...]] = {}
-        self._known = KnownTasks(layout.tasks, None, layout.task_insertion_order)
+        self._known = LeaderTasks(layout.tasks, None, layout.task_insertion_order)
 
     def convert(self, protocol: GroupProtocol) -> None:
         """Assign as a member of a classic group, or as the coordinator of a group of another protocol, from now on."""
@@ -338,16 +338,16 @@ class Leader:
         known = self._known_tasks(known_until_ms)
         return self._decide(instruction, configs, processes, previous, known)[0]
 
-    def _known_tasks(self, until_ms: int | None) -> KnownTasks:
+    def _known_tasks(self, until_ms: int | None) -> LeaderTasks:
         """Return the tasks whose partitions exist, and were added up to a time; None for no such limit."""
         execution, layout = self._execution, self._layout
         is_known = execution.exists if until_ms is None else execution.exists & (execution.added_at_ms <= until_ms)
         if len(self._known.tasks) != np.count_nonzero(is_known):
             if is_known.all():
-                self._known = KnownTasks(layout.tasks, None, layout.task_insertion_order)
+                self._known = LeaderTasks(layout.tasks, None, layout.task_insertion_order)
             else:
                 tasks = layout.tasks.take(rows := np.flatnonzero(is_known))
-                self._known = KnownTasks(tasks, rows, in_leader_order(tasks))
+                self._known = LeaderTasks(tasks, rows, in_leader_order(tasks))
         return self._known
 
     def decide_for_coordinator(
@@ -394,7 +394,7 @@ class Leader:
         configs: AssignmentConfigs,
         processes: GroupProcesses,
         previous: GroupAssignment | None,
-        known: KnownTasks,
+        known: LeaderTasks,
         reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
         approached: ApproachedTarget | None = None,
         thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
@@ -455,7 +455,7 @@ class Leader:
         processes: GroupProcesses,
         goal: AssignmentColumns,
         step: RefinedAssignment,
-        known: KnownTasks,
+        known: LeaderTasks,
     ) -> ApproachedTarget | None:
         if not step.staged.any():
             return None
@@ -506,7 +506,7 @@ class Leader:
         return first
 
     def _record(
-        self, computed: ComputedAssignment, steps: StepRecorder | None, known: KnownTasks
+        self, computed: ComputedAssignment, steps: StepRecorder | None, known: LeaderTasks
     ) -> DecisionRecord | None:
         if self._explain is None:
             return None
@@ -539,7 +539,7 @@ class Leader:
         return last
 
     def _previous_copies(
-        self, processes: GroupProcesses, previous: GroupAssignment | None, known: KnownTasks
+        self, processes: GroupProcesses, previous: GroupAssignment | None, known: LeaderTasks
     ) -> tuple[BoolArray, BoolArray]:
         """Return the active tasks and all copies that each process had, two arrays of shape (K, C)."""
         rows = processes.rows
@@ -563,7 +563,7 @@ class Leader:
         configs: AssignmentConfigs,
         previous_copies: tuple[BoolArray, BoolArray],
         previous: GroupAssignment | None,
-        known: KnownTasks,
+        known: LeaderTasks,
         reported_offsets: Mapping[Member, Mapping[int, int]] = MappingProxyType({}),
         thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
     ) -> ApplicationState:

@@ -319,5 +319,3 @@ def test_autoscaler_has_a_section_with_figure_and_tables_per_assignor() -> None:
         assert f'<bdi dir="auto">{label}</bdi></h3>' in text
         assert (f"Every change of the number of pods: {changes}" in text) == bool(changes)
     assert 'id="scaling"' not in page(four_assignors(), MANIFEST)
-    without = {name: table for name, table in scaled_runs().items() if not name.startswith("scal")}
-    assert 'id="scaling"' not in page(without, MANIFEST)

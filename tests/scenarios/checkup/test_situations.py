@@ -96,9 +96,9 @@ def test_the_leader_is_the_client_that_crashes() -> None:
     leaders = []
     decide = Leader.decide
 
-    def observed(self: Leader, instruction: Any, previous: Any) -> Any:
+    def observed(self: Leader, instruction: Any, *others: Any) -> Any:
         leaders.append(instruction.leader.client)
-        return decide(self, instruction, previous)
+        return decide(self, instruction, *others)
 
     with patch.object(Leader, "decide", observed):
         run(loaded(situation), "high_availability", 1)
