@@ -74,7 +74,7 @@ def find_cheapest_placement(
 
     `time_limit_s`: time limit of a program. If it ends without a placement, flows place the active tasks at minimum
     cost and then the standbys; only the bound is then guaranteed. `max_variables`: number of variables above which a
-    program is not solved; flows then place the tasks as above. Returns the placement, None if none was found; and
+    program is not solved; flows then place the tasks as above. Returns the placement, None if none was found, and
     whether the bounds are proven to be infeasible. None and False if the program found nothing in time and the standbys
     do not fit beside the cheapest active tasks.
     """

@@ -70,7 +70,7 @@ class _Translator:
     def translate(self) -> str:
         """Return the pattern in Python.
 
-        Raises error if the pattern is malformed, not supported, or can be tried in too many ways.
+        Raises re.error if the pattern is malformed, not supported, or can be tried in too many ways.
         """
         paths = self._alternatives(depth=0)
         if self._position < len(self._pattern) or paths > _MAX_PATHS:
