@@ -6,10 +6,8 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
-from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.neighbors import Neighbor, simulate_alongside
-from simulator.processes.run_budget import DEFAULT_LIMITS, RunLimits
-from simulator.processes.simulation import Observer
+from simulator.processes.run_options import DEFAULT_OPTIONS, RunOptions
 from simulator.results.trace import Trace
 from simulator.world.client_releases import releases_after_upgrades
 from simulator.world.world import World
@@ -19,41 +17,23 @@ def run(
     scenario: Scenario,
     assignor: AssignorLike | AssignorSpec,
     seed: int | None = None,
-    *,
-    capture: bool = False,
-    prove: float | None = None,
-    explain: ExplanationRequest | None = None,
-    limits: RunLimits = DEFAULT_LIMITS,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Simulate a scenario with one assignor and one seed.
 
-    The trace depends on scenario, assignor and seed only; `capture`, `prove` and `explain` record more, but do not
-    change other results. If the assignment is invalid, a built-in assignor raises an `AssignorError` or a custom one
-    fails in any way (see `assignors.containment`), the run ends there and `Trace.failure` has the reason.
+    The trace depends on scenario, assignor and seed only; the options record more, but do not change other results. If
+    the assignment is invalid, a built-in assignor raises an `AssignorError` or a custom one fails in any way (see
+    `assignors.containment`), the run ends there and `Trace.failure` has the reason.
 
     Args:
         assignor: a label of the scenario, a registered name, `package.module:Class`, an instance, a class, or a
             callable from state to assignment.
         seed: random seed; by default the first seed of the scenario.
-        capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
-        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound in
-            `Round.appraisal`; None to keep the lower bound.
-        explain: the tasks whose moves to explain (`Round.explanation`).
-        limits: the run is stopped at these limits (`Trace.stopped`).
+        options: what the run records beside its figures, and when it is stopped.
     """
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
     run_seed = scenario.seeds[0] if seed is None else seed
-    world = scenario.world(run_seed, spec)
-    return run_world(
-        scenario,
-        world,
-        spec,
-        run_seed,
-        capture=capture,
-        prove=prove,
-        explain=explain,
-        limits=limits,
-    )
+    return run_world(scenario, scenario.world(run_seed, spec), spec, run_seed, options)
 
 
 def run_world(
@@ -61,12 +41,7 @@ def run_world(
     world: World,
     spec: AssignorSpec,
     seed: int,
-    *,
-    capture: bool = False,
-    prove: float | None = None,
-    explain: ExplanationRequest | None = None,
-    observe: Observer | None = None,
-    limits: RunLimits = DEFAULT_LIMITS,
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> Trace:
     """Simulate a world of a scenario, together with the scenario's neighbors.
 
@@ -81,12 +56,8 @@ def run_world(
         world,
         spec.make(),
         spec.info.weights,
+        options,
         neighbors=neighbors,
-        capture=capture,
-        prove=prove,
-        explain=explain,
-        observe=observe,
-        limits=limits,
         upgraded=upgraded,
     )
 

@@ -24,8 +24,7 @@ from assignors.errors import CustomAssignorError
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run_world
 from scenarios.run_estimate import MAX_BYTES, estimate_again
-from simulator.processes.run_budget import RunLimits
-from simulator.processes.simulation import Observer
+from simulator.processes.run_options import Observer, RunOptions
 from simulator.results.time_ranges import (
     CaughtUpTimes,
     DecisiveCopy,
@@ -58,8 +57,8 @@ class Repetition:
         application = dataclasses.replace(self.world.application, times=times)
         world = dataclasses.replace(self.world, application=application)
         seconds = None if self.deadline is None else self.deadline - time.monotonic()
-        limits = RunLimits(max_seconds=seconds)
-        return run_world(self.scenario, world, self.spec, self.seed, observe=observe, limits=limits)
+        options = RunOptions(observe=observe, max_seconds=seconds)
+        return run_world(self.scenario, world, self.spec, self.seed, options)
 
     def simulate_both(self, times: ClientTimes, other: ClientTimes, rebalances: int) -> tuple[Trace, Trace]:
         """Simulate the run with two client times, at the same time if that is worth another process.

@@ -46,7 +46,7 @@ from scenarios.suite.benchmark import benchmark_cases
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape, scale_state
 from scenarios.suite.standard import SCALE, SuiteCase
 from simulator.assignment.measures import measure
-from simulator.processes.run_budget import RunLimits
+from simulator.processes.run_options import RunOptions
 
 Row = Mapping[str, str]
 Document = dict[str, Any]
@@ -133,7 +133,7 @@ def instance_of(case: SuiteCase) -> Document:
     """Return the instance of a scenario."""
     reviewed = Reviewed.of(ASSIGNOR, {}, DEFAULT_LIMITS)
     scenario = load_case(case, reviewed)
-    trace = run(scenario, reviewed.spec(scenario), case.seed, capture=True, limits=RunLimits(MAX_REBALANCES))
+    trace = run(scenario, reviewed.spec(scenario), case.seed, RunOptions(capture=True, max_rebalances=MAX_REBALANCES))
     captured = trace.captured_rounds[min(1, len(trace.captured_rounds) - 1)]
     problem = problem_document(captured.state, f"{case.family}/{case.name.partition(',')[0]}", ASSIGNOR)
     # The rack-aware strategy belongs to the entry, not to the instance.

@@ -20,6 +20,7 @@ from scenarios.load import AssignorSpec, Scenario
 from scenarios.resolution.subscriptions import subscribed_topics
 from scenarios.run import run
 from simulator.assignment.explanation import ExplanationRequest
+from simulator.processes.run_options import RunOptions
 from simulator.results.tabulation import tabulate
 
 if TYPE_CHECKING:
@@ -154,7 +155,12 @@ def _repeat_run(result: RunResult, label: str, seed: int, task: str, *, may_impo
         spec = _stored_assignor(result, scenario, label, may_import=may_import)
     else:
         raise StoredScenarioError("this result has no scenario")
-    trace = run(scenario, spec, seed, explain=ExplanationRequest(tasks=frozenset([_task_id(scenario, task)])))
+    trace = run(
+        scenario,
+        spec,
+        seed,
+        RunOptions(explain=ExplanationRequest(tasks=frozenset([_task_id(scenario, task)]))),
+    )
     tables = tabulate(trace, label, seed)
     before = result.tables["assignments"]
     before = before.filter(pc.and_(pc.equal(before["assignor"], label), pc.equal(before["seed"], seed)))

@@ -17,6 +17,7 @@ from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFront
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run
+from simulator.processes.run_options import RunOptions
 from simulator.results.trace import CapturedRound
 
 
@@ -57,7 +58,7 @@ def frontier(
     """
     loaded = as_scenario(scenario)
     spec = assignor_specs(loaded, [] if assignor is None else [assignor])[0]
-    captured_rounds = run(loaded, spec, seed, capture=True).captured_rounds
+    captured_rounds = run(loaded, spec, seed, RunOptions(capture=True)).captured_rounds
     candidates = [captured for captured in captured_rounds if round in (None, captured.round.number)]
     if not candidates:
         raise FrontierError(f"{loaded.name}: there is no round {round} (rounds: 1 to {len(captured_rounds)})")

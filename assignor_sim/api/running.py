@@ -27,7 +27,7 @@ from scenarios.run_estimate import RunEstimate, estimate_runs
 from scenarios.time_ranges import time_ranges
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.model_version import MODEL_VERSION
-from simulator.processes.run_budget import MAX_REBALANCES, RunLimits
+from simulator.processes.run_options import MAX_REBALANCES, RunOptions
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -100,12 +100,15 @@ def run(
             if on_progress is not None:
                 on_progress(f"{spec.label}, seed {run_seed}")
             started = time.monotonic()
-            run_limits = RunLimits(
-                max_rebalances,
+            options = RunOptions(
+                capture=capture,
+                prove=prove,
+                explain=request,
+                max_rebalances=max_rebalances,
                 max_seconds=max_seconds,
                 on_rebalance=_rebalance_progress(on_progress, f"{spec.label}, seed {run_seed}"),
             )
-            trace = run_once(loaded, spec, run_seed, capture=capture, prove=prove, explain=request, limits=run_limits)
+            trace = run_once(loaded, spec, run_seed, options)
             run_tables = tabulate(trace, spec.label, run_seed)
             if ranges and trace.stopped is None:
                 remaining = None if max_seconds is None else max_seconds - (time.monotonic() - started)

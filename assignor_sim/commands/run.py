@@ -95,7 +95,7 @@ def run(
     from reports.render.terminal.comparison import render
     from reports.render.terminal.conclusion import draw as draw_conclusion
     from scenarios.load import ScenarioError
-    from simulator.processes.run_budget import MAX_REBALANCES
+    from simulator.processes.run_options import MAX_REBALANCES
     from simulator.results.result_directory import ResultsError, reserved_directory
 
     with (

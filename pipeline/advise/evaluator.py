@@ -20,7 +20,7 @@ from reports.analysis.checkup.area import SituationRun
 from scenarios.checkup.base import Document
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run
-from simulator.processes.run_budget import RunLimits
+from simulator.processes.run_options import RunOptions
 from simulator.results.cross_rack_fetches import cross_rack_fetches
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -197,7 +197,7 @@ def _load(text: str, name: str, folder: Path | None) -> Scenario:
 
 def _run(scenario: Scenario, seed: int, request: SituationRequest) -> SituationRun:
     spec = scenario.assignors[0]
-    trace = run(scenario, spec, seed, limits=RunLimits(MAX_REBALANCES))
+    trace = run(scenario, spec, seed, RunOptions(max_rebalances=MAX_REBALANCES))
     row: dict[str, Any] = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
     blueprint, protocol = scenario.blueprint, scenario.protocol_of(spec)
     group = blueprint.group_configs[protocol]

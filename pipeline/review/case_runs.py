@@ -39,7 +39,7 @@ from scenarios.suite.standard import SuiteCase
 from simulator.assignment.measures import measure
 from simulator.assignment.rebalance import compute_assignment
 from simulator.errors import AssignorFailedError
-from simulator.processes.run_budget import RunLimits
+from simulator.processes.run_options import RunOptions
 from simulator.random_streams import random_stream
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import CapturedRound, Trace
@@ -113,7 +113,7 @@ def check_scenario(
     number of states with other process ids to check. `checks` says whether to check the invariants, except those that
     the run itself shows. Returns its metrics, and the invariants that it violates.
     """
-    trace = run(scenario, spec, seed, capture=True, limits=RunLimits(MAX_REBALANCES))
+    trace = run(scenario, spec, seed, RunOptions(capture=True, max_rebalances=MAX_REBALANCES))
     violations, checked, nanos = _check_run(trace, spec, seed, relabelings) if checks else ([], 0, ())
     if trace.failure is not None:
         return AssignorOutcome({}, trace.failure, _first_of_each(violations), checked, (), len(trace.captured_rounds))
@@ -160,7 +160,7 @@ def measure_run(case: SuiteCase, reviewed: Reviewed, metrics: Iterable[str]) -> 
     except ScenarioError:
         return {"verdict": SKIPPED}
     spec = reviewed.spec(scenario)
-    trace = run(scenario, spec, case.seed, limits=RunLimits(MAX_REBALANCES))
+    trace = run(scenario, spec, case.seed, RunOptions(max_rebalances=MAX_REBALANCES))
     row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
     values = {} if row["verdict"] in INCOMPARABLE else _values(row, metrics)
     return {"verdict": str(row["verdict"]), **values}

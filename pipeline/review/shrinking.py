@@ -31,7 +31,7 @@ from scenarios.run import run
 from scenarios.run_time import count_tasks
 from scenarios.suite.documents import Document, consistent, document_text, time_text
 from scenarios.suite.standard import SuiteCase
-from simulator.processes.run_budget import RunLimits
+from simulator.processes.run_options import RunOptions
 from simulator.random_streams import random_stream
 
 LISTS: Final = (("clients",), ("events",), ("application", "subtopologies"), ("cluster", "topics"))
@@ -368,7 +368,7 @@ class _ShrinkingSearch:
             return None
         scenario = load_case(replace(self._case, document=document), self._head)
         spec = self._head.spec(scenario)
-        trace = run(scenario, spec, self._case.seed, capture=True, limits=RunLimits(MAX_REBALANCES))
+        trace = run(scenario, spec, self._case.seed, RunOptions(capture=True, max_rebalances=MAX_REBALANCES))
         if not trace.captured_rounds:
             return None
         state = trace.captured_rounds[-1].state

@@ -16,12 +16,11 @@ import simpy
 from assignors.flow import flow_cache
 from assignors.model.assignment import TaskAssignor
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
-from simulator.assignment.explanation import ExplanationRequest
 from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
 from simulator.flows.execution import Execution
 from simulator.flows.shared_bandwidth import SharedBandwidth
-from simulator.processes.run_budget import DEFAULT_LIMITS, RunBudget, RunLimits
-from simulator.processes.simulation import Observer, Simulation, simulate
+from simulator.processes.run_options import DEFAULT_OPTIONS, RunOptions
+from simulator.processes.simulation import Simulation, simulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
 
@@ -47,13 +46,9 @@ def simulate_alongside(
     world: World,
     assignor: TaskAssignor,
     weights: Weights = EQUAL_WEIGHTS,
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
     neighbors: Sequence[Neighbor] = (),
-    capture: bool = False,
-    prove: float | None = None,
-    explain: ExplanationRequest | None = None,
-    observe: Observer | None = None,
-    limits: RunLimits = DEFAULT_LIMITS,
     upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
 ) -> Trace:
     """Simulate a world together with the neighbors of its application.
@@ -65,56 +60,28 @@ def simulate_alongside(
     application does not change any figure of it.
 
     Args:
+        options: for the first application only, except for the limits, and for `observe`, which is called with the
+            execution of the application that changed.
         neighbors: the other applications, each with another `application.id`.
-        capture: as in `simulate`, for the first application only.
-        prove: as in `simulate`, for the first application only.
-        explain: as in `simulate`, for the first application only.
-        observe: as in `simulate`; called with the execution of the application that changed.
         upgraded: as in `simulate`, for the first application only.
     """
     if not neighbors:
-        return simulate(
-            world,
-            assignor,
-            weights,
-            capture=capture,
-            prove=prove,
-            explain=explain,
-            observe=observe,
-            limits=limits,
-            upgraded=upgraded,
-        )
+        return simulate(world, assignor, weights, options, upgraded=upgraded)
     own = Neighbor(world, assignor, weights, upgraded)
     others = sorted(neighbors, key=lambda neighbor: neighbor.world.application.id)
     with flow_cache():
-        joint = _JointSimulation(
-            [own, *others],
-            capture=capture,
-            prove=prove,
-            explain=explain,
-            observe=observe,
-            limits=limits,
-        )
-        return joint.run()
+        return _JointSimulation([own, *others], options).run()
 
 
 class _JointSimulation:
     """The simulations of several applications, the first of which is the one whose trace is asked for."""
 
-    def __init__(
-        self,
-        applications: Sequence[Neighbor],
-        *,
-        capture: bool,
-        prove: float | None,
-        explain: ExplanationRequest | None,
-        observe: Observer | None,
-        limits: RunLimits,
-    ) -> None:
+    def __init__(self, applications: Sequence[Neighbor], options: RunOptions) -> None:
         self._env = simpy.Environment(initial_time=0)
         self._duration_ms = applications[0].world.duration_ms
         self._bandwidth = SharedBandwidth.of_worlds([application.world for application in applications])
-        self._observe = observe
+        self._observe = options.observe
+        of_neighbors = replace(options, capture=False, prove=None, explain=None, on_rebalance=None)
         self._changed: dict[int, Execution] = {}
         self._is_updating = False
         self._simulations = [
@@ -122,11 +89,7 @@ class _JointSimulation:
                 application.world,
                 application.assignor,
                 application.weights,
-                capture=capture and index == 0,
-                prove=prove if index == 0 else None,
-                explain=explain if index == 0 else None,
-                observe=partial(self._note_change, index),
-                budget=RunBudget(limits if index == 0 else replace(limits, on_rebalance=None)),
+                replace(options if index == 0 else of_neighbors, observe=partial(self._note_change, index)),
                 upgraded=application.upgraded,
                 env=self._env,
                 bandwidth=self._bandwidth.of_application(index),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -13,7 +13,6 @@ from assignors.model.assignment import TaskAssignor
 from assignors.model.ids import TopicPartition
 from assignors.model.traffic_rates import RateAwareAssignor
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
-from simulator.assignment.explanation import ExplanationRequest
 from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
@@ -25,7 +24,7 @@ from simulator.group.member import Member
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.autoscaling import Autoscaling
 from simulator.processes.conversion import group_process
-from simulator.processes.run_budget import DEFAULT_LIMITS, RunBudget, RunLimits
+from simulator.processes.run_options import DEFAULT_OPTIONS, RunBudget, RunOptions
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.results.recording import TraceRecorder
 from simulator.results.trace import Trace
@@ -69,20 +68,12 @@ def first_of(env: simpy.Environment, awaited: Sequence[simpy.Event]) -> simpy.Ev
     return first
 
 
-Observer = Callable[[Execution], None]
-"""Called with the execution after every change of it."""
-
-
 def simulate(
     world: World,
     assignor: TaskAssignor,
     weights: Weights = EQUAL_WEIGHTS,
+    options: RunOptions = DEFAULT_OPTIONS,
     *,
-    capture: bool = False,
-    prove: float | None = None,
-    explain: ExplanationRequest | None = None,
-    observe: Observer | None = None,
-    limits: RunLimits = DEFAULT_LIMITS,
     upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
 ) -> Trace:
     """Simulate a world for its duration.
@@ -96,27 +87,12 @@ def simulate(
         assignor: computes the assignment of every rebalance; one that weighs bytes and has no traffic rates gets the
             world's mean rates.
         weights: the assignor's default costs of a remote partition and of a moved task.
-        capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
-        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound in
-            `Round.appraisal`; None to keep the lower bound.
-        explain: the tasks whose moves to explain; affects no other figure.
-        observe: called with the execution after every change of it; must not modify it.
-        limits: the run is stopped at these limits.
+        options: what the run records beside its figures, and when it is stopped.
         upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, or a client of a
             release leads it, by release; `""` for those that were not upgraded.
     """
     with flow_cache():
-        return Simulation(
-            world,
-            assignor,
-            weights,
-            capture=capture,
-            prove=prove,
-            explain=explain,
-            observe=observe,
-            budget=RunBudget(limits),
-            upgraded=upgraded,
-        ).run()
+        return Simulation(world, assignor, weights, options, upgraded=upgraded).run()
 
 
 class Simulation:
@@ -131,20 +107,16 @@ class Simulation:
         world: World,
         assignor: TaskAssignor,
         weights: Weights,
+        options: RunOptions,
         *,
-        capture: bool,
-        prove: float | None,
-        explain: ExplanationRequest | None,
-        observe: Observer | None,
-        budget: RunBudget,
         upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
         env: simpy.Environment | None = None,
         bandwidth: ApplicationBandwidth | None = None,
     ) -> None:
         without_added, world = world, with_added_partitions(world)
         self._world = world
-        self._explain = explain
-        self._budget = budget
+        self._options = options
+        self._budget = RunBudget(options)
         self._env = env or simpy.Environment(initial_time=0)
         layout = lay_out(world)
         if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
@@ -153,7 +125,6 @@ class Simulation:
         self._cluster_metadata = ClusterMetadata(world, layout)
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
-        self._observe = observe
         self._starting: dict[str, ClientUp] = {}
         self._after_start: dict[str, list[TimedChange]] = {}
         self._changed = self._env.event()
@@ -168,8 +139,8 @@ class Simulation:
             assignor,
             weights,
             upgraded=upgraded,
-            prove=prove,
-            explain=explain,
+            prove=options.prove,
+            explain=options.explain,
         )
         self._timeline = timeline(world)
         other = world.other_traffic
@@ -178,7 +149,7 @@ class Simulation:
             layout,
             self._execution,
             self._fleet,
-            capture=capture,
+            capture=options.capture,
             # Others use the partitions of the start only.
             other_traffic=(
                 None if other is None else OtherTrafficHistory(without_added, other, layout, timeline(without_added))
@@ -193,7 +164,7 @@ class Simulation:
             leader=self._leader,
             recorder=self._recorder,
             rebalance_causes=self._rebalance_causes,
-            budget=budget,
+            budget=self._budget,
         )
         self._autoscaling = Autoscaling(context, self._apply)
         self._group = group_process(context)
@@ -258,7 +229,7 @@ class Simulation:
             members = [member for row in rows for member in self._fleet.start(row, None, None)]
             self._execution.load_initial_state(build_initial_state(self._tasks, self._world.clients))
             decision = self._leader.describe_initial_state(members, self._world.next_rebalance_ms)
-            self._recorder.record_initial_round(members, decision, self._explain)
+            self._recorder.record_initial_round(members, decision, self._options.explain)
             self._group.resume(members)
 
     def _apply(self, timed: TimedChange) -> None:
@@ -421,8 +392,8 @@ class Simulation:
         announced, self._changed = self._changed, self._env.event()
         announced.succeed()
         self._group.record_change()
-        if self._observe is not None:
-            self._observe(self._execution)
+        if self._options.observe is not None:
+            self._options.observe(self._execution)
 
     @property
     def _now_ms(self) -> int:

@@ -15,7 +15,7 @@ from simulator.flows.execution import Execution
 from simulator.group.fleet import Fleet
 from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause, RebalanceCauses
-from simulator.processes.run_budget import RunBudget
+from simulator.processes.run_options import RunBudget
 from simulator.results.recording import TraceRecorder
 from simulator.world.world import GroupConfigs, GroupProtocol, World
 

@@ -21,7 +21,7 @@ from assignors.model.state import ApplicationState
 from scenarios.load import Scenario, load
 from scenarios.run import run
 from scenarios.shipped import list_applications
-from simulator.processes.run_budget import RunLimits
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -47,7 +47,7 @@ PAIRS = {
     "java:group-coordinator@4.3.1:sticky": "streams_group_sticky@4.3",
     "java:group-coordinator@4.4.0:sticky": "streams_group_sticky@4.4",
 }
-LIMITS = RunLimits(max_rebalances=60)
+OPTIONS = RunOptions(max_rebalances=60)
 """Some assignors rebalance forever in scenarios that are made for others."""
 
 SHIPPED = sorted(path.stem for path in list_applications())
@@ -119,7 +119,7 @@ def test_results_of_shipped_scenarios_are_equal(reference: str, scenario: str) -
     seed = loaded.seeds[0]
     in_java = loaded.assignor_spec(reference)
     assert (in_java.info.weights, in_java.info.ignored_configs) == (plain.info.weights, plain.info.ignored_configs)
-    check_equal(run(loaded, in_java, seed, limits=LIMITS), run(loaded, plain, seed, limits=LIMITS))
+    check_equal(run(loaded, in_java, seed, OPTIONS), run(loaded, plain, seed, OPTIONS))
 
 
 @pytest.mark.parametrize("reference", PAIRS)

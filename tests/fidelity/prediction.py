@@ -16,6 +16,7 @@ from assignors.model.ids import TaskId
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import loads
 from scenarios.run import run
+from simulator.processes.run_options import RunOptions
 from simulator.results.trace import CapturedRound, Round, Trace
 from tests.fidelity.applications import PROBING_INTERVAL_MS
 
@@ -117,7 +118,7 @@ def simulate_document(
         ScenarioError: The scenario is invalid.
     """
     scenario = loads(json.dumps(document), source)
-    trace = run(scenario, assignor, capture=True)
+    trace = run(scenario, assignor, options=RunOptions(capture=True))
     return trace, tuple(trace.captured_rounds)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from assignors.model.assignment import TaskAssignor
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -27,7 +28,7 @@ EVENT_NUMBERS = ("events", "convergence.number", "convergence.cut_short_by")
 
 def run(world: World, assignor: TaskAssignor, observe: Callable[[Any], None] | None = None) -> Trace:
     """Simulate a world and return its trace, which must not have failed."""
-    trace = simulate(world, assignor) if observe is None else simulate(world, assignor, observe=observe)
+    trace = simulate(world, assignor, options=RunOptions(observe=observe))
     assert trace.failure is None
     return trace
 

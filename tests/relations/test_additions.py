@@ -14,6 +14,7 @@ from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import RackAwareStrategy
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.flows.traffic import TrafficKind
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.world.disturbances import (
     BrokerBounce,
@@ -135,7 +136,9 @@ def test_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor, ch
 @given(worlds(), assignors(), st.booleans())
 def test_explanations_change_no_figure(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
     """A run that records explanations has the same figures as one that does not."""
-    explained = figures_of(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=break_evens)))
+    explained = figures_of(
+        simulate(world, assignor, options=RunOptions(explain=ExplanationRequest(None, break_evens=break_evens)))
+    )
     check_same(explained, figures(world, assignor), but=("reasons", "cycles"))
 
 

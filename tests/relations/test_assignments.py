@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from assignors.model.assignment import TaskAssignor
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.world.world import Start, World
@@ -105,7 +106,7 @@ def threads_by_round(world: World, trace: Trace) -> dict[int, dict[str, int]]:
 @given(worlds(), assignors())
 def test_measures_follow_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
     """Skews and losses by failures follow from the listed assignment, the threads and the racks."""
-    trace = simulate(world, assignor, capture=True)
+    trace = simulate(world, assignor, options=RunOptions(capture=True))
     assert trace.failure is None
     tables = figures_of(trace)
     members = members_by_round(tables)

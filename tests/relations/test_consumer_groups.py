@@ -17,6 +17,7 @@ from assignors.model.assignment import UNASSIGNED
 from scenarios.load import Scenario, loads
 from scenarios.run import run_world
 from simulator.flows.execution import Execution
+from simulator.processes.run_options import RunOptions
 from simulator.results.trace import Trace
 from tests.relations.figures import figures_of
 from tests.relations.relation import relation
@@ -109,7 +110,7 @@ def simulated(document: Document) -> Trace:
     seed = scenario.seeds[0]
     spec = scenario.assignors[0]
     world = scenario.world(seed, spec)
-    trace = run_world(scenario, world, spec, seed, observe=Observer(InvariantChecker(world)))
+    trace = run_world(scenario, world, spec, seed, RunOptions(observe=Observer(InvariantChecker(world))))
     assert trace.failure is None
     return trace
 

@@ -14,6 +14,7 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
 from simulator.processes.neighbors import Neighbor, simulate_alongside
+from simulator.processes.run_options import RunOptions
 from simulator.results.trace import Trace
 from simulator.world.world import ClientHost, World
 from tests.relations.figures import Figures, check_same, figures, figures_of
@@ -103,7 +104,7 @@ def test_order_of_neighbors(base: World, other: World, third: World, limit: int,
     check = CheckAll(applications)
     first, *neighbors = [Neighbor(application, assignor) for application in applications]
     traces = [
-        simulate_alongside(first.world, assignor, neighbors=ordered, observe=check)
+        simulate_alongside(first.world, assignor, neighbors=ordered, options=RunOptions(observe=check))
         for ordered in (neighbors, neighbors[::-1])
     ]
     assert check.num_executions == 6

@@ -7,6 +7,7 @@ import pytest
 from assignors.model.ids import TaskId
 from scenarios.load import loads
 from scenarios.run import run
+from simulator.processes.run_options import RunOptions
 
 TASKS = [TaskId(0, 0), TaskId(0, 1)]
 WHOLE = 50_000
@@ -36,7 +37,8 @@ def lags_after_kill(
 ) -> list[int]:
     """Return the lag of each task that the client reports when it returns after the kill."""
     text = SCENARIO.format(opened=opened, events=events, kafka=kafka, guarantee=guarantee, rate=rate)
-    state = list(run(loads(text, "a test"), "high_availability", capture=True).captured_rounds)[-1].state
+    trace = run(loads(text, "a test"), "high_availability", options=RunOptions(capture=True))
+    state = list(trace.captured_rounds)[-1].state
     return [int(state.lags[state.row_of_task[task], 0]) for task in TASKS]
 
 

@@ -11,6 +11,7 @@ from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load
 from scenarios.run import run
 from scenarios.shipped import find_scenario
+from simulator.processes.run_options import RunOptions
 from simulator.results.tabulation import tabulate
 
 BOUND = "total_cost_bound"
@@ -22,7 +23,7 @@ def tables_of(name: str, assignor: str) -> tuple[dict[str, pa.Table], dict[str, 
     """Return the tables of a run without and with proofs."""
     scenario = load(find_scenario(Path(name)))
     [spec] = assignor_specs(scenario, [assignor])
-    traces = (run(scenario, spec), run(scenario, spec, prove=60.0))
+    traces = (run(scenario, spec), run(scenario, spec, options=RunOptions(prove=60.0)))
     plain, proven = (tabulate(trace, assignor, 1) for trace in traces)
     return plain, proven
 

@@ -19,7 +19,7 @@ from scenarios.assignor_specs import assignor_specs
 from scenarios.load import Scenario, loads
 from scenarios.run import run
 from scenarios.time_ranges import Repetition, time_ranges
-from simulator.processes.simulation import Observer
+from simulator.processes.run_options import Observer
 from simulator.results.trace import Trace
 from simulator.world.client_times import ClientTimes
 from tests.scenarios.test_time_ranges import newcomer

@@ -13,6 +13,7 @@ from assignors.model.assignment import AssignmentColumns
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run
 from simulator.brokers.coordinator import coordinator_replicas
+from simulator.processes.run_options import RunOptions
 from simulator.results.trace import Trace
 from simulator.world.changes import ClientDown, CoordinatorMoved
 
@@ -47,7 +48,7 @@ def scenario_of(
 
 def trace_of(events: str, **parts: str) -> Trace:
     scenario = scenario_of(events, **parts)
-    return run(scenario, scenario.assignors[0], capture=True)
+    return run(scenario, scenario.assignors[0], options=RunOptions(capture=True))
 
 
 def figures(trace: Trace) -> list[object]:
@@ -186,7 +187,7 @@ def test_assignor_that_names_its_release_keeps_it() -> None:
     scenario = scenario_of(events, assignor="streams_group_sticky, streams_group_sticky@4.3")
     assert [spec.label for spec in scenario.assignors] == ["streams_group_sticky", "streams_group_sticky@4.3"]
     for label in ("streams_group_sticky@4.3", "streams_group_sticky@4.4"):
-        trace = run(scenario, label, capture=True)
+        trace = run(scenario, label, options=RunOptions(capture=True))
         assignor = registry.make(registry.find(label))
         for captured in trace.captured_rounds:
             assert np.array_equal(

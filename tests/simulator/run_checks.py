@@ -10,6 +10,7 @@ import pytest
 
 from assignors.model.assignment import UNASSIGNED, TaskAssignor
 from simulator.flows.traffic import TrafficKind
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Convergence, Verdict, convergence
 from simulator.results.moves import round_moves
@@ -24,7 +25,7 @@ from tests.simulator.invariants import InvariantChecker
 def check_run(world: World, assignor: TaskAssignor) -> None:
     """Simulate a world, and check all invariants of the run, its trace and its tables."""
     checker = InvariantChecker(world)
-    trace = simulate(world, assignor, observe=checker)
+    trace = simulate(world, assignor, options=RunOptions(observe=checker))
     assert trace.failure is None
     assert checker.observations >= len(trace.rounds)
     check_rounds(trace)

@@ -9,6 +9,7 @@ import numpy as np
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import RackAwareStrategy
 from assignors.tasks.high_availability import HighAvailability
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
 from simulator.world.disturbances import Disturbance
@@ -22,7 +23,7 @@ TOTAL_STATE_BYTES = 6 * 600_000_000
 
 def run(base: World, *disturbances: Disturbance, assignor: TaskAssignor | None = None) -> Trace:
     disturbed = dataclasses.replace(base, disturbances=disturbances)
-    return simulate(disturbed, assignor or HighAvailability(), observe=InvariantChecker(disturbed))
+    return simulate(disturbed, assignor or HighAvailability(), options=RunOptions(observe=InvariantChecker(disturbed)))
 
 
 def round_times(trace: Trace) -> list[int]:

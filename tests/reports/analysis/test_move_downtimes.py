@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from assignors.model.assignment import TaskAssignor
 from reports.analysis.explanation import ExplainedMove, list_moves
 from simulator.assignment.explanation import ExplanationRequest
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.world.world import GroupProtocol, World
@@ -52,7 +53,9 @@ def test_downtimes_of_rounds_add_up_to_that_of_the_run(
 ) -> None:
     configs = dataclasses.replace(world.application.group_configs, protocol=protocol)
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=configs))
-    tables = tabulate(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=False)), "own", 1)
+    tables = tabulate(
+        simulate(world, assignor, options=RunOptions(explain=ExplanationRequest(None, break_evens=False))), "own", 1
+    )
     if not tables["rounds"]:
         return
     moves = list_moves(tables, "own")

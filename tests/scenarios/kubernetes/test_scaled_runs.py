@@ -13,7 +13,8 @@ import pytest
 from scenarios.load import Scenario
 from scenarios.run import run
 from simulator.flows.execution import Execution
-from simulator.processes.simulation import Observer, simulate
+from simulator.processes.run_options import Observer, RunOptions
+from simulator.processes.simulation import simulate
 from simulator.results.scaling_steps import ScalingStep
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -21,7 +22,7 @@ from tests.scenarios.kubernetes.manifests import SCENARIO, claims, load_manifest
 
 
 def simulated(scenario: Scenario, seed: int = 1, observe: Observer | None = None) -> Trace:
-    return simulate(scenario.world(seed), scenario.assignors[0].make(), observe=observe)
+    return simulate(scenario.world(seed), scenario.assignors[0].make(), options=RunOptions(observe=observe))
 
 
 def random_manifests(rng: random.Random) -> list[dict[str, Any]]:

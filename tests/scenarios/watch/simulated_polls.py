@@ -34,6 +34,7 @@ from scenarios.watch.events import WatchEvent
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watched_group import WatchedGroup
 from simulator.flows.task_states import TaskState
+from simulator.processes.run_options import RunOptions
 from simulator.results.trace import CapturedRound, Round, Trace
 from simulator.world.layout import Layout
 from simulator.world.world import World
@@ -68,7 +69,7 @@ class SimulatedWatch:
 
 def simulate_document(document: Document, assignor: str | None = None) -> tuple[Scenario, Trace]:
     scenario = loads(json.dumps(document), "simulated")
-    return scenario, run(scenario, assignor or scenario.assignors[0], capture=True)
+    return scenario, run(scenario, assignor or scenario.assignors[0], options=RunOptions(capture=True))
 
 
 def watch_trace(scenario: Scenario, trace: Trace, interval_ms: int) -> SimulatedWatch:

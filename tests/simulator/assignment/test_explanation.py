@@ -20,6 +20,7 @@ from assignors.tasks.legacy_sticky import LegacySticky
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.assignment.explanation import MEMBER_LOST, NOT_RECORDED, ExplanationRequest
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.world.disturbances import Crash, Disk, Join
@@ -69,7 +70,7 @@ def disturbed_world(**configs: object) -> World:
 def table_rows(
     base: World, request: ExplanationRequest | None, assignor: TaskAssignor | None = None
 ) -> dict[str, list[dict[str, object]]]:
-    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), explain=request)
+    trace = simulate(base, assignor or HighAvailability(), Weights(10, 1), RunOptions(explain=request))
     return {name: table.to_pylist() for name, table in tabulate(trace, "own", 1).items()}
 
 

@@ -10,6 +10,7 @@ from scenarios.load import loads
 from scenarios.run import run_world
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.flows.execution import Execution
+from simulator.processes.run_options import RunOptions
 from simulator.results.convergence import convergence
 from simulator.results.moves import round_moves
 from simulator.results.tabulation import tabulate
@@ -60,7 +61,11 @@ def trace_of(text: str) -> Trace:
     scenario = loads(text)
     [spec, *_] = scenario.assignors
     return run_world(
-        scenario, scenario.world(1, spec), spec, 1, observe=Execution.validate_state, explain=ExplanationRequest()
+        scenario,
+        scenario.world(1, spec),
+        spec,
+        1,
+        options=RunOptions(observe=Execution.validate_state, explain=ExplanationRequest()),
     )
 
 

@@ -13,7 +13,7 @@ from assignors.tasks.high_availability import HighAvailability
 from simulator.assignment.leader import Decision
 from simulator.flows.task_states import TaskState
 from simulator.group.rebalance_causes import START
-from simulator.processes.run_budget import RunLimits
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.processes.waiting_joins import THREAD_START_MS
 from simulator.results.convergence import Verdict, convergence
@@ -46,7 +46,7 @@ def count_decisions(base: World, max_rebalances: int) -> list[int]:
 
     count()
     before = kept[:]
-    simulate(base, HighAvailability(), limits=RunLimits(max_rebalances=max_rebalances, on_rebalance=count))
+    simulate(base, HighAvailability(), options=RunOptions(max_rebalances=max_rebalances, on_rebalance=count))
     assert len(kept) > max_rebalances
     return kept[1:]
 

@@ -14,6 +14,7 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from scenarios.load import loads
 from scenarios.run import run as run_scenario
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import CapturedRound, Trace
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, ReplaceThread, RollingBounce
@@ -40,7 +41,7 @@ def reporting(*events: Disturbance, **configs: object) -> World:
 
 
 def run(base: World) -> Trace:
-    return simulate(base, StreamsGroupSticky(), capture=True)
+    return simulate(base, StreamsGroupSticky(), options=RunOptions(capture=True))
 
 
 def _first_from(trace: Trace, at_ms: int) -> CapturedRound:
@@ -153,8 +154,12 @@ def test_reports_are_of_copies_that_exist_and_never_ahead_of_them(
         for of_client, largest in zip(captured.state.thread_offsets, captured.state.task_offsets, strict=True):
             assert all(0 <= offset <= end_records for offset in largest.values())
             assert all(largest[task] - n >= 0 for offsets in of_client for task, n in offsets.items())
-    without = simulate(with_group(base, reports_task_offsets=False), StreamsGroupSticky(release="4.3"), capture=True)
-    ignored = simulate(base, StreamsGroupSticky(release="4.3"), capture=True)
+    without = simulate(
+        with_group(base, reports_task_offsets=False),
+        StreamsGroupSticky(release="4.3"),
+        options=RunOptions(capture=True),
+    )
+    ignored = simulate(base, StreamsGroupSticky(release="4.3"), options=RunOptions(capture=True))
     assert answers(without) == answers(ignored), "Kafka 4.3 ignores offsets"
     assert all((round_.owner != UNASSIGNED).all() for round_ in trace.rounds[-1:])
     assert all(first.at_ms <= second.at_ms for first, second in pairwise(trace.rounds))
@@ -183,7 +188,7 @@ def test_group_that_runs_at_the_start_has_reported_its_dormant_copies(seed: int)
         seeds: [{seed}]
         duration: 1m
     """
-    trace = run_scenario(loads(text, "running"), "streams_group_sticky", seed=seed, capture=True)
+    trace = run_scenario(loads(text, "running"), "streams_group_sticky", seed=seed, options=RunOptions(capture=True))
     first = trace.captured_rounds[0]
     name_of = {client.process_id: client.name for client in trace.world.clients}
     names = [name_of[process] for process in first.state.clients.ids]

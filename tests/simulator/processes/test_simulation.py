@@ -15,6 +15,7 @@ from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState
 from assignors.tasks.high_availability import HighAvailability
 from simulator.flows.traffic import TrafficKind
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
 from simulator.world.closing import Closing
@@ -244,7 +245,7 @@ def test_changelogs_grow_by_processed_backlog(records_per_s: int | None) -> None
         base, disturbances=(Crash(10 * MINUTE, ("c0", "c1", "c2", "c3"), 20 * MINUTE, disk=Disk.KEPT),)
     )
     checker = InvariantChecker(crashed)
-    trace = simulate(crashed, HighAvailability(), observe=checker)
+    trace = simulate(crashed, HighAvailability(), options=RunOptions(observe=checker))
     assert checker.last is not None
     grown = float((checker.last.restoration.end_bytes - trace.layout.state_bytes).sum())
     assert trace.final_totals.backlog_s.max() < 1e-6

@@ -14,6 +14,7 @@ from assignors.model.ids import TaskId
 from assignors.tasks.high_availability import HighAvailability
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.flows.execution import Execution
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
 from simulator.results.tabulation import tabulate
@@ -88,12 +89,14 @@ def check_restart(built: World, name: str, event: Disturbance, at_ms: int) -> Tr
     assignor = registry.make(registry.find(name))
     snapshot = Snapshot(built, at_ms)
     events = (LATE, TrafficChange(at_ms, 1.0), dataclasses.replace(event, at_ms=at_ms))
-    uninterrupted = simulate(dataclasses.replace(built, disturbances=events), assignor, observe=snapshot)
+    uninterrupted = simulate(
+        dataclasses.replace(built, disturbances=events), assignor, options=RunOptions(observe=snapshot)
+    )
     assert snapshot.captured is not None
     [last] = [round_ for round_ in uninterrupted.rounds if round_.at_ms < at_ms <= round_.until_ms]
     due_ms = None if last.followup_delay_ms is None else last.at_ms + last.followup_delay_ms - at_ms
     world = dataclasses.replace(snapshot.captured, disturbances=(event,), next_rebalance_ms=due_ms)
-    trace = simulate(world, assignor, observe=InvariantChecker(world))
+    trace = simulate(world, assignor, options=RunOptions(observe=InvariantChecker(world)))
     assert trace.rounds[0].number == INITIAL_ROUND
     assert trace.rounds[0].owner.tolist() == last.owner.tolist()
     assert trace.rounds[0].standby.tolist() == last.standby.tolist()
@@ -198,7 +201,8 @@ def test_initial_state_is_measured_and_is_no_rebalance() -> None:
 def test_initial_state_explains_initial_copies() -> None:
     base = dataclasses.replace(running_world(*HALVES), disturbances=(Leave(HOUR, ("c1",)),))
     request = ExplanationRequest((TaskId(1, 0), TaskId(1, 3)), break_evens=False)
-    rows = tabulate(simulate(base, HighAvailability(), explain=request), "some", 1)["reasons"].to_pylist()
+    trace = simulate(base, HighAvailability(), options=RunOptions(explain=request))
+    rows = tabulate(trace, "some", 1)["reasons"].to_pylist()
     assert [
         (row["task"], row["role"], row["to_client"], row["kind"]) for row in rows if row["round"] == INITIAL_ROUND
     ] == [
@@ -220,7 +224,9 @@ def test_initial_lags_determine_initial_copies() -> None:
         lags.append(execution.restoration.holds_copy(np.arange(2))[12:].tolist())
 
     trace = simulate(
-        running_world(first, HALVES[1]), registry.make(registry.find("high_availability")), observe=record_lags
+        running_world(first, HALVES[1]),
+        registry.make(registry.find("high_availability")),
+        options=RunOptions(observe=record_lags),
     )
     assert lags[0] == [[1_000, 0], [-2, 600_000], [-2, 600_000], [100_000, -2], [600_000, -2], [600_000, -2]]
     assert lags[1] == [[True, True], [True, False], [True, False], [True, True], [False, True], [True, True]]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from assignors import registry
 from assignors.model.assignment import UNASSIGNED
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
@@ -94,7 +95,7 @@ def test_no_task_ever_runs_on_two_threads_or_on_one_that_ended(base: World, seed
     name = "streams_group_sticky" if base.application.group_configs.protocol is GroupProtocol.STREAMS else None
     assignor = registry.make(registry.find(name or "high_availability"))
     disturbed = dataclasses.replace(base, seed=seed)
-    trace = simulate(disturbed, assignor, observe=InvariantChecker(disturbed))
+    trace = simulate(disturbed, assignor, options=RunOptions(observe=InvariantChecker(disturbed)))
     for round_ in trace.rounds:
         has_owner = round_.owner != UNASSIGNED
         assert np.isin(round_.owner[has_owner], round_.members).all()

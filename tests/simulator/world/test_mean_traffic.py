@@ -24,6 +24,7 @@ from scenarios.language.errors import ScenarioError
 from scenarios.load import AssignorSpec, Scenario, load, loads
 from scenarios.run import run
 from scenarios.shipped import find_scenario
+from simulator.processes.run_options import RunOptions
 from simulator.results.tabulation import tabulate
 from simulator.world.layout import lay_out
 from simulator.world.mean_traffic import mean_traffic
@@ -54,7 +55,7 @@ def cross_rack_bytes_per_s(scenario: Scenario, spec: AssignorSpec) -> float:
 
 
 def steady_state(scenario: Scenario, spec: AssignorSpec) -> tuple[ApplicationState, AssignmentColumns]:
-    last = run(scenario, spec, capture=True).captured_rounds[-1]
+    last = run(scenario, spec, options=RunOptions(capture=True)).captured_rounds[-1]
     return last.state, last.columns
 
 

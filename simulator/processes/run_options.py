@@ -1,4 +1,4 @@
-"""The budget of a run: limits on rebalances, events and time, so that every run ends."""
+"""The options of a run, and its budget: limits on rebalances, events and time, so that every run ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from simulator.assignment.explanation import ExplanationRequest
 from simulator.errors import BudgetExceededError
+from simulator.flows.execution import Execution
 
 MAX_REBALANCES: Final = 10_000
 """Default limit of rebalances: 69 days of probing every ten minutes; shipped scenarios need at most 62."""
@@ -16,35 +18,51 @@ MAX_EVENTS: Final = 1_000_000
 """Limit of events: moments at which a rate changes, since a copy catches up or falls behind, or the world changes."""
 
 
+Observer = Callable[[Execution], None]
+"""Called with the execution after every change of it."""
+
+
 @dataclass(frozen=True, slots=True)
-class RunLimits:
-    """The limits of a run.
+class RunOptions:
+    """What a run records beside its figures, and when it is stopped; no option changes another figure.
 
     Attributes:
-        max_rebalances: limit of rebalances of each application.
+        capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
+        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound in
+            `Round.appraisal`; None to keep the lower bound.
+        explain: the tasks whose moves to explain (`Round.explanation`).
+        observe: called with the execution after every change of it; must not modify it.
+        max_rebalances: limit of rebalances of each application; a run that exceeds a limit is stopped
+            (`Trace.stopped`).
         max_events: limit of events of each application.
         max_seconds: limit of wall-clock time; None, the default, for results that depend on the scenario only. It is
             checked between rebalances and events: a call of an assignor is not interrupted.
         on_rebalance: called with the number of each rebalance of the application before it starts.
     """
 
+    capture: bool = False
+    prove: float | None = None
+    explain: ExplanationRequest | None = None
+    observe: Observer | None = None
     max_rebalances: int = MAX_REBALANCES
     max_events: int = MAX_EVENTS
     max_seconds: float | None = None
     on_rebalance: Callable[[int], None] | None = None
 
 
-DEFAULT_LIMITS: Final = RunLimits()
+DEFAULT_OPTIONS: Final = RunOptions()
 
 
 @dataclass(slots=True)
 class RunBudget:
     """Counts the rebalances and events of one application in a run, and its time.
 
-    `verdict`: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
+    Attributes:
+        limits: the options of the run, with its limits.
+        verdict: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
     """
 
-    limits: RunLimits = DEFAULT_LIMITS
+    limits: RunOptions = DEFAULT_OPTIONS
     verdict: str | None = None
     _started: float = field(default_factory=time.monotonic)
     _rebalances: int = 0

@@ -9,7 +9,7 @@ from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment
 from assignors.model.state import ApplicationState
 from scenarios.load import loads
 from simulator.errors import BudgetExceededError
-from simulator.processes.run_budget import RunBudget, RunLimits
+from simulator.processes.run_options import RunBudget, RunOptions
 from simulator.results.verdict import Verdict
 from tests.assignor_sim.conftest import SMALL
 
@@ -49,7 +49,7 @@ def test_limit_above_the_rebalances_of_a_run_changes_nothing() -> None:
 
 
 def test_limit_of_events_stops_a_run() -> None:
-    budget = RunBudget(RunLimits(max_events=2))
+    budget = RunBudget(RunOptions(max_events=2))
     budget.count_rebalance()
     budget.count_event()
     budget.count_event()
