@@ -22,7 +22,7 @@ from assignors.errors import AssignorError, ChangedStateError, CustomAssignorErr
 from assignors.model.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RateAwareAssignor, TrafficRates
-from assignors.recording.recorder import NO_RECORDER, Recorder, as_recording
+from assignors.recording.recorder import NO_RECORDER, RecordedAssignor, Recorder, as_recording
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 
 
@@ -93,7 +93,7 @@ class InProcessHost:
         return guarded_call(assign, self.timeout_s)
 
 
-class ContainedAssignor:
+class ContainedAssignor(RecordedAssignor):
     """A task assignor that calls a custom one; what goes wrong becomes an `AssignorError`.
 
     `nanos`: duration of the last assignment, asked once.
@@ -134,10 +134,6 @@ class ContainedAssignor:
         """Return the same assignor with these rates."""
         recipe = self._recipe
         return contain(Recipe(recipe.name, recipe.make, recipe.parameters, rates), self._limits)
-
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Return the assignment; raise AssignorError if the assignor failed."""
-        return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """Return the assignment, and pass the steps to a recorder if the assignor records them.

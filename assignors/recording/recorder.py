@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -174,15 +175,25 @@ class RecordingTaskAssignor(TaskAssignor, Protocol):
         ...
 
 
+class RecordedAssignor(ABC):
+    """Base of the task assignors that record their steps: `assign` records none."""
+
+    __slots__ = ()
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Return the assignment; raise what `assign_recorded` raises."""
+        return self.assign_recorded(state, NO_RECORDER)
+
+    @abstractmethod
+    def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
+        """Return the assignment, and pass the steps to a recorder, which does not change the assignment."""
+
+
 @dataclass(frozen=True, slots=True)
-class UnrecordedAssignor:
+class UnrecordedAssignor(RecordedAssignor):
     """A recording assignor around one that does not record its steps."""
 
     assignor: TaskAssignor
-
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Return the assignment of the assignor."""
-        return self.assignor.assign(state)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """Return the assignment of the assignor; record nothing."""

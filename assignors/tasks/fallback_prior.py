@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import NO_RECORDER, Recorder
+from assignors.recording.recorder import RecordedAssignor, Recorder
 from assignors.tasks.legacy_sticky import place_sticky
 
 
 @dataclass(frozen=True, slots=True)
-class FallbackPrior:
+class FallbackPrior(RecordedAssignor):
     """`FallbackPriorTaskAssignor`: the previous assignment; new and lost tasks are placed as by the sticky assignor.
 
     Attributes:
@@ -33,19 +33,8 @@ class FallbackPrior:
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
 
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka.
-
-        Returns:
-            The assignment.
-
-        Raises:
-            KafkaError: Kafka throws for this state; see `assignors.errors`.
-        """
-        return self.assign_recorded(state, NO_RECORDER)
-
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """Assign tasks as `assign`, and pass the steps to a recorder.
+        """Assign tasks exactly as Kafka, and pass the steps to a recorder.
 
         Returns:
             The assignment.

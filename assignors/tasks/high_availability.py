@@ -14,7 +14,7 @@ from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, STATELESS_WEIGHTS, Weights
 from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
+from assignors.recording.recorder import PlacementStep, RecordedAssignor, Recorder, StepKind
 from assignors.tasks.balance import balance_over_threads
 from assignors.tasks.rack_aware import (
     can_enable,
@@ -27,7 +27,7 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 @dataclass(frozen=True, slots=True)
-class HighAvailability:
+class HighAvailability(RecordedAssignor):
     """`HighAvailabilityTaskAssignor`: computes a balanced target, and runs tasks on caught-up clients until then.
 
     Guarantees: a stateful task runs on a caught-up client if one exists. Loads (active and standby tasks per thread) of
@@ -46,19 +46,8 @@ class HighAvailability:
     falls_back_without_lags: ClassVar[bool] = True
     """Kafka replaces the assignor by its fallback while lags are unknown."""
 
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka.
-
-        Returns:
-            The assignment.
-
-        Raises:
-            KafkaError: Kafka throws for this state; see `assignors.errors`.
-        """
-        return self.assign_recorded(state, NO_RECORDER)
-
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """Assign tasks as `assign`, and pass the steps to a recorder.
+        """Assign tasks exactly as Kafka, and pass the steps to a recorder.
 
         Returns:
             The assignment.

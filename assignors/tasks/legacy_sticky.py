@@ -12,7 +12,7 @@ from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import STATELESS_WEIGHTS, STICKY_WEIGHTS, Weights
-from assignors.recording.recorder import NO_RECORDER, Recorder
+from assignors.recording.recorder import RecordedAssignor, Recorder
 from assignors.tasks.rack_aware import (
     can_enable,
     optimize_active_tasks,
@@ -24,7 +24,7 @@ from assignors.tasks.task_placement import TaskPlacement
 
 
 @dataclass(frozen=True, slots=True)
-class LegacySticky:
+class LegacySticky(RecordedAssignor):
     """`LegacyStickyTaskAssignor`: keeps tasks on the clients that held them, within each client's share.
 
     Attributes:
@@ -49,19 +49,8 @@ class LegacySticky:
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
 
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka.
-
-        Returns:
-            The assignment.
-
-        Raises:
-            KafkaError: Kafka throws for this state; see `assignors.errors`.
-        """
-        return self.assign_recorded(state, NO_RECORDER)
-
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """Assign tasks as `assign`, and pass the steps to a recorder.
+        """Assign tasks exactly as Kafka, and pass the steps to a recorder.
 
         Returns:
             The assignment.

@@ -14,7 +14,7 @@ from assignors.kafka_releases import CLIENT_RELEASES
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import STATELESS_WEIGHTS, STICKY_WEIGHTS, Weights
-from assignors.recording.recorder import NO_RECORDER, Recorder
+from assignors.recording.recorder import RecordedAssignor, Recorder
 from assignors.tasks.assignment_utils import optimize_rack_aware_active_tasks, optimize_rack_aware_standby_tasks
 from assignors.tasks.stickiness import CallerCollections, Stickiness, shares_rounded_down
 from assignors.tasks.task_placement import TaskPlacement
@@ -24,7 +24,7 @@ _FIRST_ROUNDED_UP: Final = "4.4"
 
 
 @dataclass(frozen=True, slots=True)
-class Sticky:
+class Sticky(RecordedAssignor):
     """`StickyTaskAssignor`: a rewrite of the legacy assignor, with small differences in its assignments.
 
     Threads do not break ties between equally loaded clients. Each task with a changelog gets standbys. Racks matter
@@ -62,19 +62,8 @@ class Sticky:
             known = ", ".join(CLIENT_RELEASES)
             raise ValueError(f"'{self.release}' is not a release of this assignor (releases: {known})")
 
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka.
-
-        Returns:
-            The assignment.
-
-        Raises:
-            KafkaError: Kafka throws for this state; see `assignors.errors`.
-        """
-        return self.assign_recorded(state, NO_RECORDER)
-
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """Assign tasks as `assign`, and pass the steps to a recorder.
+        """Assign tasks exactly as Kafka, and pass the steps to a recorder.
 
         Returns:
             The assignment.

@@ -12,7 +12,7 @@ from assignors.java.priority_queue import PriorityQueue
 from assignors.kafka_releases import BROKERS
 from assignors.model.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
+from assignors.recording.recorder import PlacementStep, RecordedAssignor, Recorder, StepKind
 from assignors.tasks.streams_group_assignment import StreamsGroupAssignment
 
 RELEASES: Final = tuple(BROKERS)
@@ -42,7 +42,7 @@ class OldTaskAssignorError(TaskAssignorError):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamsGroupSticky:
+class StreamsGroupSticky(RecordedAssignor):
     """`StickyTaskAssignor` of the group coordinator, which assigns the tasks of streams groups (KIP-1071).
 
     Attributes:
@@ -89,19 +89,8 @@ class StreamsGroupSticky:
         if self.release not in RELEASES:
             raise ValueError(f"'{self.release}' is not a release of this assignor (releases: {', '.join(RELEASES)})")
 
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks exactly as Kafka's group coordinator.
-
-        Returns:
-            The assignment.
-
-        Raises:
-            TaskAssignorError: there are tasks, but no client with a thread.
-        """
-        return self.assign_recorded(state, NO_RECORDER)
-
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
-        """Assign tasks as `assign`, and pass the steps to a recorder.
+        """Assign tasks exactly as Kafka's group coordinator, and pass the steps to a recorder.
 
         Returns:
             The assignment.
