@@ -15,12 +15,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.errors import SparkError
-from pipeline.session import SQL_SETTINGS, without_stack_frames
+from pipeline.errors import SparkError, without_stack_frames
 from simulator.results.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+SQL_SETTINGS = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.shuffle.partitions": "8",
+}
+"""Settings of every session; a client of Spark Connect can set no others."""
 
 _START_TIMEOUT_S: Final = 10.0
 _RETRIES: Final = 5

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignors.jvm.java_release import java_executable, missing_java
-from pipeline.errors import SparkError
+from pipeline.connect_session import SQL_SETTINGS, connect_to_server, is_connect_url
+from pipeline.errors import MAX_CHARS, SparkError, without_stack_frames
 from pipeline.java_process import end_java, end_orphans, java_ends_at_interrupt, java_has_ended, uninterrupted
 from pipeline.python_daemon import daemon_settings
 from simulator.results.temporary_folder import temporary_folder
@@ -29,14 +30,6 @@ LOCAL = "local[*]"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Spark runs one Python worker per core; more threads per worker would compete for cores."""
 
-SQL_SETTINGS = {
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parquet.compression.codec": "zstd",
-    "spark.sql.shuffle.partitions": "8",
-}
-"""Settings of every session; a client of Spark Connect can set no others."""
-
 _SETTINGS = {
     "spark.app.name": "assignor-sim",
     "spark.ui.enabled": "false",
@@ -47,7 +40,6 @@ _SETTINGS = {
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _FAST_START_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 """With one compiler, Java would keep 48 MB of code, and a session of many jobs ends once that is full."""
-_MAX_CHARS = 2_000
 
 _JAVA_HAS_ENDED = (
     "Java ended while Spark ran; the system may have ended it for lack of memory (see dmesg). "
@@ -74,8 +66,6 @@ def connect(
     does not answer, or a job fails.
     """
     from pyspark.sql import SparkSession
-
-    from pipeline.connect_session import connect_to_server, is_connect_url
 
     if master is not None and is_connect_url(master):
         with connect_to_server(master, settings or {}, py_files) as remote:
@@ -178,14 +168,7 @@ def _redirected_stderr() -> Iterator[Path]:
 
 
 def _tail(java_log: Path) -> str:
-    return java_log.read_text(encoding="utf-8", errors="replace")[-_MAX_CHARS:]
-
-
-def without_stack_frames(text: str) -> str:
-    """Return an error message without Java stack frames, shortened."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))]
-    message = "\n".join(lines)
-    return message if len(message) <= _MAX_CHARS else f"{message[:_MAX_CHARS]} …"
+    return java_log.read_text(encoding="utf-8", errors="replace")[-MAX_CHARS:]
 
 
 def _ship(session: SparkSession, file: str) -> None:

@@ -19,7 +19,6 @@ from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
 from simulator.flows.durable_state import DurableState, may_be_killed
-from simulator.flows.execution_invariants import validate_execution
 from simulator.flows.flow_steps import steps_between
 from simulator.flows.hourly_traffic import HourlyRates
 from simulator.flows.intervals import Intervals
@@ -45,6 +44,8 @@ from simulator.world.world import World
 
 # NumPy compares an array with an int several times faster than with a member of an enumeration.
 _ASSIGNED, _RUNNING, _BLOCKED = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.BLOCKED)
+
+_OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.BLOCKED)
 
 _FLOWS_PER_WORK = 500
 """Tasks and copies for which compiled kernels save as much time as a step of work takes (`KernelChoice`)."""
@@ -397,8 +398,13 @@ class Execution:
         )
 
     def validate_state(self) -> None:
-        """Check the invariants of the assignment, the task states, the copies and the processing."""
-        validate_execution(self)
+        """Check the invariants of the assignment, the task states, the copies and the processing.
+
+        Tests call it after every change. Raises InvalidStateError if an invariant is violated; the message says which.
+        """
+        for holds, violation in (*_of_assignment(self), *_of_task_states(self)):
+            if not holds:
+                raise InvalidStateError(f"at {self.now_ms} ms: {violation}")
         self.restoration.validate_state(self.assignment, self.running)
         self.processing.validate_state()
 
@@ -444,3 +450,35 @@ class Execution:
     def _record_traffic(self) -> None:
         """Record the traffic since the last call, before an owner or a route changes."""
         self._traffic.record(self.processing, self.restoration, self.assignment.owner, self.fleet)
+
+
+def _of_assignment(execution: Execution) -> tuple[tuple[bool | np.bool_, str], ...]:
+    assignment, fleet = execution.assignment, execution.fleet
+    owner, standby, thread = assignment.owner, assignment.standby, assignment.thread
+    up, running = np.array(fleet.up), fleet.running
+    owned = np.flatnonzero(owner != UNASSIGNED)
+    on_thread = running[np.arange(len(up)), np.minimum(thread, running.shape[1] - 1)]
+    stateful = execution.layout.tasks.stateful
+    return (
+        (up[owner[owned]].all(), "a client that is down owns a task"),
+        (not standby[:, ~up].any(), "a client that is down has a standby task"),
+        (not standby[owned, owner[owned]].any(), "a client has a task as active and as standby"),
+        (not standby[~stateful].any(), "a stateless task has a standby"),
+        (on_thread[assignment.held()].all(), "a task is on a thread that does not run"),
+    )
+
+
+def _of_task_states(execution: Execution) -> tuple[tuple[bool | np.bool_, str], ...]:
+    state, owner = execution.task_states.state, execution.assignment.owner
+    is_running = np.isin(state, (TaskState.RUNNING, TaskState.BLOCKED))
+    last_owner = np.full(len(owner), UNASSIGNED)
+    for transition in execution.task_states.transitions:
+        clients = transition.clients if transition.state in _OWNED else UNASSIGNED
+        last_owner[transition.tasks] = clients
+    return (
+        ((np.isin(state, _OWNED) == (owner != UNASSIGNED)).all(), "the state of a task contradicts its assignment"),
+        ((state != TaskState.ASSIGNED).all(), "an assigned task neither restores nor runs"),
+        ((execution.processed == (state == TaskState.RUNNING)).all(), "only running tasks are processed"),
+        ((execution.running == is_running).all(), "a task that has been restored is neither running nor blocked"),
+        ((last_owner == owner).all(), "the state history of a task ends on another client than its owner"),
+    )
