@@ -8,8 +8,9 @@ from typing import Final
 
 from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec
+from simulator.world.group_configs import GroupProtocol
 from simulator.world.other_traffic import OtherGroup, OtherTraffic
-from simulator.world.world import GroupProtocol, Topic, World
+from simulator.world.world import Topic, World
 
 
 class NotApplicableError(Exception):

@@ -44,7 +44,8 @@ from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.neighbor_worlds import neighbor_world
 from scenarios.shipped import find_scenario, list_scenarios
 from simulator.results.expectation import Expectation
-from simulator.world.world import GroupProtocol, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import World
 
 __all__ = ["AssignorSpec", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 

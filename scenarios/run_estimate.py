@@ -11,7 +11,7 @@ from scenarios.load import AssignorSpec, Scenario
 from scenarios.run_time import count_tasks, predict_rebalances
 from scenarios.sampling.event_plans import ChurnPlan, PlannedEvent, RollingBouncePlan
 from simulator.world.disturbances import Join, Leave, RollingBounce
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 MAX_SECONDS: Final = 3_600.0
 """Longest estimated time that `assignor-sim run` starts without `--force`."""

@@ -36,7 +36,8 @@ from simulator.results.time_ranges import (
 )
 from simulator.results.trace import Trace
 from simulator.world.client_times import ClientTimes
-from simulator.world.world import GroupProtocol, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import World
 
 PROCESS_SECONDS: Final = 4.0
 """Estimated time of a run from which a process of its own is worth its start, which takes about a second."""

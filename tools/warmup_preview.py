@@ -16,7 +16,7 @@ from reports.analysis.comparison import ComparisonRow, compare_runs
 from reports.analysis.metrics import METRIC
 from scenarios.load import Scenario
 from scenarios.shipped import list_applications
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "warmup-preview.md"
 MARK = "<!-- Below: made by `python -m tools.warmup_preview`. -->\n"

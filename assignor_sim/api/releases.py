@@ -18,7 +18,7 @@ from scenarios.shipped import list_applications
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown
 from simulator.world.disturbances import Disk
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 
 def releases(

@@ -16,7 +16,7 @@ from assignors.errors import UnknownAssignorError
 from scenarios.load import AssignorSpec, Scenario
 from simulator.results.result_directory import ResultsError, read_results
 from simulator.results.trace import Trace
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 if TYPE_CHECKING:
     import pandas as pd

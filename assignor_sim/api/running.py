@@ -31,7 +31,7 @@ from simulator.processes.run_options import MAX_REBALANCES, RunOptions
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 _PACKAGES = ("assignor-sim", "numpy", "ortools", "pyarrow", "simpy")
 

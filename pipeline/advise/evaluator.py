@@ -24,7 +24,7 @@ from simulator.processes.run_options import RunOptions
 from simulator.results.cross_rack_fetches import cross_rack_fetches
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 Setting = TypeVar("Setting", bound=Hashable)
 """What a search may change: configs, and how clients start and close."""

@@ -22,7 +22,7 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.configs import check_configs
 from scenarios.resolution.entry_releases import releases_of
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, parse_release
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import MAX_CLIENTS, MAX_THREADS, ClientBlueprint
+from simulator.world.group_configs import GroupConfigs
 from simulator.world.held_tasks import HeldTasks
-from simulator.world.world import GroupConfigs, OffsetReports
+from simulator.world.world import OffsetReports
 
 _CLIENTS: ScenarioPath = ("clients",)
 MAX_TAG_KEY: Final = 20

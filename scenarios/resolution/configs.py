@@ -34,8 +34,8 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from simulator.world.client_times import ClientTimes
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.state_configs import StateConfigs
-from simulator.world.world import GroupConfigs, GroupProtocol
 
 COMMIT_MS: Final = 30_000
 EXACTLY_ONCE_COMMIT_MS: Final = 100

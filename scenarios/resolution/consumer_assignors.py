@@ -16,7 +16,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.assignors import AssignorSpec
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 
 def resolve_consumer_assignors(

@@ -17,8 +17,9 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
+from simulator.world.group_configs import GroupProtocol
 from simulator.world.held_tasks import HeldTasks
-from simulator.world.world import GroupProtocol, Start, Subtopology
+from simulator.world.world import Start, Subtopology
 
 _Located = tuple[TaskId, ScenarioPath]
 """A task with its path in the scenario."""

@@ -14,6 +14,7 @@ from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.sampling.event_plans import PlannedEvent
 from scenarios.sampling.event_sampling import place_replicas, realize_events
 from simulator.random_streams import random_stream
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.other_traffic import OtherTraffic
 from simulator.world.price import Price
@@ -24,8 +25,6 @@ from simulator.world.world import (
     ClientHost,
     Cluster,
     Controller,
-    GroupConfigs,
-    GroupProtocol,
     OffsetReports,
     Start,
     Topic,

@@ -43,7 +43,8 @@ from simulator.world.disturbances import (
     Reassignment,
     RollingBounce,
 )
-from simulator.world.world import Broker, GroupConfigs, GroupProtocol, World
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
+from simulator.world.world import Broker, World
 
 _MAX_TRIES = 8
 _STREAM_NAMES: Final[Mapping[type, str]] = {CrashPlan: "CrashPlan", RollingBouncePlan: "BouncePlan", ChurnPlan: "Churn"}

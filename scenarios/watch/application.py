@@ -14,8 +14,8 @@ from scenarios.kafka.observation.observation import Observation, ObservedSubtopo
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from scenarios.load import AssignorSpec, loads
 from scenarios.watch.watched_group import WatchedGroup
+from simulator.world.group_configs import GroupProtocol
 from simulator.world.layout import lay_out
-from simulator.world.world import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scenarios.load import AssignorSpec, Scenario
-from simulator.world.world import GroupConfigs
+from simulator.world.group_configs import GroupConfigs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

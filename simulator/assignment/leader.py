@@ -51,8 +51,9 @@ from simulator.group.member import ComputeAssignment, Member, Place
 from simulator.group.reconciliation import assignment_of, tasks_of_members
 from simulator.group.streams_coordinator import Tasks
 from simulator.world.group_assignment import GroupAssignment
+from simulator.world.group_configs import GroupProtocol
 from simulator.world.layout import Layout, in_leader_order
-from simulator.world.world import GroupProtocol, World
+from simulator.world.world import World
 
 Values = TypeVar("Values", BoolArray, IntArray)
 """An array of values of tasks."""

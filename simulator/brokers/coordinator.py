@@ -22,8 +22,9 @@ from simulator.world.changes import (
     TimedChange,
 )
 from simulator.world.disturbances import BrokerUpgrade
+from simulator.world.group_configs import GroupProtocol
 from simulator.world.sentinels import NO_BROKER
-from simulator.world.world import GroupProtocol, World
+from simulator.world.world import World
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 _PARTITIONS: Final = 50

@@ -13,8 +13,9 @@ from assignors.model.columns import NO_RACK, BoolArray, ClientTable, ConsumerUpd
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from simulator.group.member import Member, Place
+from simulator.world.group_configs import GroupConfigs
 from simulator.world.thread_ends import num_thread_numbers
-from simulator.world.world import GroupConfigs, World
+from simulator.world.world import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)

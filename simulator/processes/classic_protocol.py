@@ -48,7 +48,8 @@ from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.processes.waiting_joins import WaitingJoins
 from simulator.random_streams import random_order
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.world import GroupConfigs, Start
+from simulator.world.group_configs import GroupConfigs
+from simulator.world.world import Start
 
 API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""

@@ -19,7 +19,7 @@ from simulator.group.rebalance_causes import Cause
 from simulator.processes.classic_protocol import ClassicProtocol
 from simulator.processes.simulation_context import GroupProtocolProcess, Process, SimulationContext
 from simulator.processes.streams_protocol import StreamsProtocol
-from simulator.world.world import GroupConfigs, GroupProtocol
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
 
 
 def group_process(context: SimulationContext) -> GroupProtocolProcess:

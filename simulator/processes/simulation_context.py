@@ -17,7 +17,8 @@ from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause, RebalanceCauses
 from simulator.processes.run_options import RunBudget
 from simulator.results.recording import TraceRecorder
-from simulator.world.world import GroupConfigs, GroupProtocol, World
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
+from simulator.world.world import World
 
 Process = Generator[simpy.Event, Any, None]
 

@@ -72,7 +72,8 @@ from simulator.processes.selected_assignor import SelectedAssignor
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.processes.waiting_joins import WaitingJoins
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.world import GroupConfigs, GroupProtocol, Start
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
+from simulator.world.world import Start
 
 RETRY_MS: Final = 100
 """The time after which a member of the classic protocol repeats a request that failed (`retry.backoff.ms`)."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from assignors.model.columns import BoolArray, ConsumerUpdate, IntArray
 from assignors.model.configs import AssignmentConfigs
 from simulator.world.disturbances import BrokerUpgrade, Disk
+from simulator.world.group_configs import GroupConfigs
 from simulator.world.pod_events import PodEvent
-from simulator.world.world import GroupConfigs
 
 
 @dataclass(frozen=True, slots=True)

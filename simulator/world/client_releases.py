@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from simulator.world.disturbances import BrokerUpgrade, RollingBounce
-from simulator.world.world import GroupConfigs, World
+from simulator.world.group_configs import GroupConfigs
+from simulator.world.world import World
 
 
 def group_configs_of(world: World, client: str, at_ms: int) -> GroupConfigs:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from assignors.model.columns import ConsumerUpdate
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
 from simulator.world.closing import AT_ONCE, Closing
+from simulator.world.group_configs import GroupConfigs
 from simulator.world.lag_scaling import LagScaling
 from simulator.world.pod_events import PodEvent
-
-if TYPE_CHECKING:
-    from simulator.world.world import GroupConfigs  # A world has disturbances.
 
 
 @dataclass(frozen=True, slots=True)

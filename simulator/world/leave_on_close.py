@@ -23,7 +23,8 @@ Source: `KafkaStreams.shutdownHelper` and `streamThreadLeaveConsumerGroup`, `Abs
 from __future__ import annotations
 
 from simulator.world.client_releases import group_configs_of
-from simulator.world.world import GroupProtocol, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import World
 
 
 def leaves_on_close(world: World, client: str, leaves_group: bool | None, at_ms: int) -> bool:

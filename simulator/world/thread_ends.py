@@ -19,7 +19,8 @@ Source: `StreamThread.run` and `.completeShutdown`, `KafkaStreams.replaceStreamT
 from __future__ import annotations
 
 from simulator.world.disturbances import ReplaceThread, StreamThreads
-from simulator.world.world import EndedThreads, GroupConfigs, GroupProtocol, World
+from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol
+from simulator.world.world import World
 
 
 def leaves_when_replaced(configs: GroupConfigs, *, is_static: bool) -> bool:

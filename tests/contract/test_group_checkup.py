@@ -16,7 +16,7 @@ from reports.render.checkup import csv_of_grades, markdown, page, terminal
 from scenarios.load import loads
 from scenarios.run import run
 from simulator.results.tabulation import tabulate
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 from tests.assignor_sim.conftest import InProcessShell, Shell
 from tests.contract.test_checkup import run_here
 

@@ -15,7 +15,8 @@ from simulator.results.convergence import convergence
 from simulator.results.tabulation import tabulate
 from simulator.timeline import timeline
 from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
-from simulator.world.world import GroupProtocol, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import World
 from tests.simulator.group.test_classic_coordinator import Requests
 from tests.simulator.random_worlds import DURATION_MS, assignors, disturbed_worlds
 from tests.simulator.run_checks import check_run

@@ -45,19 +45,8 @@ from simulator.world.changes import ClientDown, ClientUp, ConfigsSet, Partitions
 from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disk, PartitionsAdded, StreamThreads
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.world import (
-    Application,
-    Broker,
-    Client,
-    Cluster,
-    GroupConfigs,
-    GroupProtocol,
-    Start,
-    Store,
-    Subtopology,
-    Topic,
-    World,
-)
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
+from simulator.world.world import Application, Broker, Client, Cluster, Start, Store, Subtopology, Topic, World
 from tests.group_histories.classic_members import dealt_out, leader_of_kafka
 
 Log = list[dict[str, Any]]

@@ -29,7 +29,8 @@ from simulator.world.disturbances import (
     ReplicaMove,
     TrafficChange,
 )
-from simulator.world.world import Broker, GroupProtocol, Topic, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Broker, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, TEXTS, check_same, figures, figures_of, run
 from tests.relations.relation import relation
 from tests.relations.test_sums import traffic_bytes

@@ -32,14 +32,13 @@ from simulator.world.disturbances import (
     RollingBounce,
     TrafficChange,
 )
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.pod_events import PodEvent
 from simulator.world.world import (
     Application,
     Broker,
     Client,
     Cluster,
-    GroupConfigs,
-    GroupProtocol,
     OffsetReports,
     Price,
     Start,

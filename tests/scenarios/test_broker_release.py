@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.load import Scenario, ScenarioError, loads
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 from tests.scenarios.scenario_texts import SMALL
 
 

@@ -22,8 +22,9 @@ from simulator.world.disturbances import (
     ReplicaMove,
     RollingBounce,
 )
+from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol
 from simulator.world.price import Price
-from simulator.world.world import Broker, EndedThreads, GroupConfigs, GroupProtocol, OffsetReports, Store
+from simulator.world.world import Broker, OffsetReports, Store
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 

@@ -30,6 +30,7 @@ from simulator.world.disturbances import (
     StreamThreads,
     TrafficChange,
 )
+from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.layout import lay_out
 from simulator.world.pod_events import (
@@ -45,9 +46,6 @@ from simulator.world.world import (
     Broker,
     Client,
     Cluster,
-    EndedThreads,
-    GroupConfigs,
-    GroupProtocol,
     OffsetReports,
     Start,
     Store,

@@ -13,7 +13,8 @@ from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
 from simulator.world.disturbances import Disturbance
-from simulator.world.world import GroupProtocol, Store, Subtopology, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Store, Subtopology, World
 from tests.simulator.invariants import InvariantChecker
 from tests.simulator.world_builders import with_configs, with_group
 

@@ -24,7 +24,8 @@ from simulator.world.disturbances import (
     RollingBounce,
     TrafficChange,
 )
-from simulator.world.world import GroupProtocol, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import World
 from tests.simulator.world_builders import HOUR, MINUTE, with_group, with_late_clients, world
 
 

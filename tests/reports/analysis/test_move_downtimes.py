@@ -16,7 +16,8 @@ from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
-from simulator.world.world import GroupProtocol, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import World
 from tests.simulator.random_worlds import assignors, disturbed_worlds
 
 

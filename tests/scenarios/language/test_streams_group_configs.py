@@ -19,7 +19,7 @@ from scenarios.language.streams_group_configs import (
     unknown_key_message,
 )
 from scenarios.load import Scenario, loads
-from simulator.world.world import GroupConfigs, GroupProtocol
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from tests.scenarios.scenario_texts import SMALL
 
 

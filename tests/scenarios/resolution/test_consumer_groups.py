@@ -8,7 +8,8 @@ import pytest
 
 from scenarios.load import Scenario, loads
 from simulator.world.disturbances import Crash, RackOutage, TrafficChange
-from simulator.world.world import GroupConfigs, GroupProtocol, Start, World
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
+from simulator.world.world import Start, World
 from tests.scenarios.scenario_texts import CONSUMERS, mistakes_in
 
 GROUP = """\

@@ -15,7 +15,7 @@ import pytest
 from assignors.model.configs import AssignmentConfigs
 from scenarios.language.schema import SCHEMA_FILE
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, RollingBounce
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 from tests.scenarios.scenario_texts import load_text, with_events
 
 MINUTE = 60_000

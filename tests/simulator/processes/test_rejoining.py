@@ -11,7 +11,8 @@ from simulator.flows.task_states import TaskState
 from simulator.results.trace import Trace
 from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Join
-from simulator.world.world import GroupProtocol, Start, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Start, World
 from tests.simulator.small_world_runs import run
 from tests.simulator.world_builders import HOUR, client, with_configs, with_group, world
 

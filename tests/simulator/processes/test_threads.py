@@ -17,7 +17,8 @@ from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
-from simulator.world.world import GroupProtocol, Start, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Start, World
 from tests.simulator.invariants import InvariantChecker
 from tests.simulator.random_worlds import disturbed_worlds
 from tests.simulator.small_world_runs import SECOND, run, with_streams_protocol

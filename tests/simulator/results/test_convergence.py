@@ -13,7 +13,7 @@ from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
 from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 from tests.simulator.small_world_runs import SECOND, run, tasks_on
 from tests.simulator.world_builders import (
     HOUR,

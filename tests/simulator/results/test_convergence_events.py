@@ -23,7 +23,8 @@ from simulator.world.disturbances import (
     RollingBounce,
     TrafficChange,
 )
-from simulator.world.world import GroupProtocol, Start, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Start, World
 from tests.simulator.small_world_runs import SECOND, run, with_client, with_streams_protocol
 from tests.simulator.world_builders import (
     HOUR,

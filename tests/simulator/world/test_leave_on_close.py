@@ -12,7 +12,8 @@ from simulator.timeline import timeline
 from simulator.world.changes import ClientDown
 from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
-from simulator.world.world import GroupProtocol, Start, World
+from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Start, World
 from tests.simulator.random_worlds import disturbed_worlds
 from tests.simulator.small_world_runs import SECOND, members, run, tasks_on
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, world
