@@ -8,6 +8,10 @@ MAX_CHARS: Final = 2_000
 """Maximum length of what an error quotes from Spark."""
 
 
+class IngestError(Exception):
+    """The sources, the mapping or the target folder cannot be used; single bad rows go to quarantine instead."""
+
+
 class SparkError(Exception):
     """Spark does not start, or a job fails."""
 

@@ -74,8 +74,7 @@ def ingest(
     Example: [bold]assignor-sim ingest metrics/ --topics topics.txt --log-dirs log_dirs.txt --out ingested/march[/bold]
     """
     from assignor_sim.console.progress import show_progress
-    from pipeline.errors import SparkError
-    from pipeline.ingest.errors import IngestError
+    from pipeline.errors import IngestError, SparkError
     from pipeline.ingest.mapping import find_mapping
     from pipeline.ingest.run import IngestSources
     from pipeline.ingest.run import ingest as ingest_sources
@@ -101,7 +100,7 @@ def _shortened(name: str) -> str:
 
 
 def _milliseconds(interval: str | None) -> int | None:
-    from pipeline.ingest.errors import IngestError
+    from pipeline.errors import IngestError
     from scenarios.language.units import parse_duration_ms
 
     if interval is None:

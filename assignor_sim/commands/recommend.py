@@ -107,8 +107,8 @@ def recommend(
     from pipeline.errors import SparkError
     from pipeline.pool import PoolError
     from reports.render.terminal.recommendation import render
+    from scenarios.language.errors import SweepError
     from scenarios.load import ScenarioError
-    from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, PoolError, SparkError, OSError):
         check_output(output, "-o")

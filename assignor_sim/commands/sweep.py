@@ -90,8 +90,8 @@ def sweep(
     from pipeline.session import connect
     from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.sweep import tables
+    from scenarios.language.errors import SweepError
     from scenarios.load import ScenarioError
-    from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
         prepared = prepare(file, assignor or (), limits=limits, command=command_line())

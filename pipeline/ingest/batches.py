@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from pipeline.ingest.errors import IngestError
+from pipeline.errors import IngestError
 from pipeline.ingest.mapping import BUILT_IN, NamedMapping, SourceMapping
 from pipeline.ingest.sources import FileGroup, SourceFile
 

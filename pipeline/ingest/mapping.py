@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pipeline.ingest.errors import IngestError
+from pipeline.errors import IngestError
 from scenarios.language.paths import format_path
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.yaml_reader import MAX_BYTES, YamlReadError, read_yaml

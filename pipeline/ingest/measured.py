@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.errors import IngestError
 from pipeline.ingest.batches import RowCounts
 from pipeline.ingest.consumption import bytes_out_by_hour, lags_by_hour
-from pipeline.ingest.errors import IngestError
 from pipeline.ingest.hourly_arrays import COUNTS, PERCENTILES, RATES
 from pipeline.ingest.in_workers import aggregate_in_workers
 from pipeline.ingest.mapping import SourceMapping

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pipeline.errors import IngestError
 from pipeline.ingest.document_worker import DOCUMENT_ROWS, document_rows
 from pipeline.ingest.documents import FORMATS, MAX_BYTES
-from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import SourceMapping
 from pipeline.ingest.row_mapping import RowMapper
 from pipeline.ingest.sources import FileGroup

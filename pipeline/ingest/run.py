@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from pipeline.connect_session import is_connect
+from pipeline.errors import IngestError
 from pipeline.ingest.batches import (
     CHUNKS,
     LOGS,
@@ -33,7 +34,6 @@ from pipeline.ingest.batches import (
 )
 from pipeline.ingest.consumption import GroupLag, bytes_out_of_topics, summarize_lags
 from pipeline.ingest.dumps import TABLE_OF, dump_texts, read_dumps, texts_of_copies
-from pipeline.ingest.errors import IngestError
 from pipeline.ingest.kept_series import keep_chunks, keep_rows, measure_kept
 from pipeline.ingest.mapping import NamedMapping, SourceMapping
 from pipeline.ingest.measured import Measured, quality

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.connect_session import is_connect
+from pipeline.errors import IngestError
 from pipeline.file_systems import with_scheme
 from pipeline.ingest.documents import document_format, first_line
-from pipeline.ingest.errors import IngestError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.errors import IngestError
 from pipeline.ingest.batches import BATCHES, IngestBatch, batch_places
-from pipeline.ingest.errors import IngestError
 from pipeline.ingest.tables import Table
 from pipeline.parquet import write_parquet
 from pipeline.storage import Storage

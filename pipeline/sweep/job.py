@@ -20,7 +20,7 @@ from pipeline.sweep.batches import DEFAULT_SIZES, Batch, BatchSizes, plan_batche
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.sweep.stop_rule import StopRule
 from pipeline.worker import SweepInputs, pickle_assignors
-from scenarios.sweeps.errors import SweepError
+from scenarios.language.errors import SweepError
 from scenarios.sweeps.prepared import PreparedSweep
 from simulator.model_version import MODEL_VERSION
 

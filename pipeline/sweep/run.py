@@ -35,8 +35,8 @@ from pipeline.sweep.batches import MAX_BATCHES, Batch
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.sweep.until_significant import STOPPED, run_groups
+from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import Sweep
-from scenarios.sweeps.errors import SweepError
 from simulator.results.schema_checks import SchemaError, read_json
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ import pyarrow as pa
 from reports.analysis.metrics import METRIC, Run
 from reports.analysis.sequential_test import FIRST_LOOK, MAX_FAMILY, decide_signs, look_level, look_sizes
 from reports.analysis.statistics import ALPHA, Floats
-from scenarios.language.errors import did_you_mean
+from scenarios.language.errors import SweepError, did_you_mean
 from scenarios.sweeps.design import Sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import PreparedSweep
 from simulator.results.tables import RUNS
 from simulator.results.verdict import INCOMPARABLE

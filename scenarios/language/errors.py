@@ -1,4 +1,4 @@
-"""Scenario errors with their locations, and the formatting of values in messages."""
+"""Errors of scenarios, with their locations, and of sweeps, and the formatting of values in messages."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ class ScenarioError(ValueError):
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
         super().__init__("\n".join(map(str, self.mistakes)))
+
+
+class SweepError(Exception):
+    """A sweep cannot run, or its output folder cannot be used."""
 
 
 class Mistakes:

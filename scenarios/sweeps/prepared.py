@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from scenarios.assignor_specs import assignor_specs
-from scenarios.language.errors import ScenarioError, format_value
+from scenarios.language.errors import ScenarioError, SweepError, format_value
 from scenarios.load import AssignorSpec, Scenario, load
 from scenarios.packed_imports import PackedImports, pack_imports
 from scenarios.run_time import predict_run_ms
 from scenarios.sweeps.design import Sweep
-from scenarios.sweeps.errors import SweepError
 
 _MAX_LOADED_VALUES = 8
 """Maximum number of values per numeric factor for which the scenario is loaded.

@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import scenarios
 from assignors.errors import AssignorError
-from scenarios.language.errors import Mistake, ScenarioError
+from scenarios.language.errors import Mistake, ScenarioError, SweepError
 from scenarios.language.yaml_reader import YamlReadError, read_yaml
 from scenarios.load import loads
 from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from tests.hostile.mutations import HOSTILE_TEXTS, changed_document, damaged_text, value_places
 

@@ -16,8 +16,8 @@ from pipeline.storage import Storage
 from pipeline.sweep.batch_job import finished_batches
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import run_sweep
+from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from tests.object_store.conftest import ROOT
 from tests.object_store.server import ObjectStore

@@ -15,11 +15,11 @@ from assignor_sim.api.releases import releases
 from assignor_sim.api.running import run
 from pipeline.advise.space import with_current_assignor
 from scenarios.checkup.base import base_document
+from scenarios.language.errors import SweepError
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import Scenario, loads
 from scenarios.suite.standard import SuiteCase, own_cases, standard_suite
 from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from tests.counts import few_or
 from tests.scenarios.scenario_texts import SMALL, mistakes_in, with_events

@@ -9,7 +9,7 @@ import pytest
 
 import assignor_sim as sim
 from pipeline.sweep.job import SweepJob
-from scenarios.sweeps.errors import SweepError
+from scenarios.language.errors import SweepError
 from tests.assignor_sim.conftest import SMALL
 from tests.pipeline.sweep.examples import write_sweep
 

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.csv import read_csv
 
+from pipeline.errors import IngestError
 from pipeline.ingest import kept_series, series_rows
 from pipeline.ingest.batches import IngestBatch, IngestedFile, RowCounts, check_columns, check_mapping
-from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import NamedMapping, find_mapping
 from pipeline.ingest.run import IngestResult, IngestSources, ingest
 from tests.pipeline.ingest.test_in_workers import START_MS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ingest.errors import IngestError
+from pipeline.errors import IngestError
 from pipeline.ingest.mapping import BUILT_IN, SourceMapping, find_mapping
 
 pytestmark = pytest.mark.spark

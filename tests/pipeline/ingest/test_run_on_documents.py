@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from pipeline.ingest.errors import IngestError
+from pipeline.errors import IngestError
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestResult, IngestSources, ingest
 

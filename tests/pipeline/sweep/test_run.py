@@ -16,10 +16,10 @@ from pipeline.sweep import run as run_module
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from scenarios.assignor_specs import assignor_specs
+from scenarios.language.errors import SweepError
 from scenarios.load import load as load_scenario
 from scenarios.run import run as simulate
 from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate

@@ -13,10 +13,10 @@ import pytest
 from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule
 from pipeline.sweep.until_significant import baseline_values, decide_settings, setting_tests
 from reports.analysis.statistics import ALPHA, Floats
+from scenarios.language.errors import SweepError
 from scenarios.load import loads
 from scenarios.run import run
 from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.compared_settings import BASELINE, write_settings

@@ -25,8 +25,8 @@ from reports.analysis.sweeps.stopped_seeds import describe_stops
 from reports.analysis.sweeps.sweep_directory import read_aggregate
 from reports.render.sweep_page.sections import sweep_sections
 from reports.render.terminal.sweep import draw
+from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.driver_process import DriverProcess

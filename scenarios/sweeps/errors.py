@@ -1,7 +1,0 @@
-"""Errors of sweeps."""
-
-from __future__ import annotations
-
-
-class SweepError(Exception):
-    """A sweep cannot run, or its output folder cannot be used."""
