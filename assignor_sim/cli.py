@@ -46,7 +46,6 @@ from assignor_sim.commands import (
     watch,
 )
 from assignor_sim.console.compiled_modules import incomplete_module
-from assignor_sim.console.encoding import tolerate_encodings
 from assignor_sim.console.exits import (
     BAD_INPUT,
     INTERRUPTED,
@@ -56,7 +55,7 @@ from assignor_sim.console.exits import (
     print_error,
 )
 from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
-from assignor_sim.console.streams import discard_output, replace_closed_streams
+from assignor_sim.console.standard_streams import discard_output, replace_closed_streams, tolerate_encodings
 from assignor_sim.console.verbosity import set_verbosity
 from simulator.results.interrupts import repeated_interrupts
 from simulator.results.output_lock import CANNOT_WRITE

@@ -10,9 +10,9 @@ import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.configs import parse_configs
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error, exit_with_error
 from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
+from assignor_sim.console.overrides import parse_configs
 
 
 def fuzz(
