@@ -8,7 +8,7 @@ from typing import Any
 from reports.analysis.conclusion import Conclusion
 from reports.analysis.formatting import format_percent
 from reports.analysis.metrics import METRIC, is_relevant, least_relevant
-from reports.analysis.sweeps.balance import most_balanced
+from reports.analysis.sweeps.recommended_cell import most_balanced
 from reports.analysis.sweeps.stopped_seeds import describe_stops
 from reports.analysis.text import listed
 

@@ -9,7 +9,6 @@ import pytest
 
 from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate
-from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.grids import heat_map
 from reports.analysis.sweeps.highlights import (
     differences_sentence,
@@ -17,7 +16,7 @@ from reports.analysis.sweeps.highlights import (
     heat_sentence,
     sensitivity_sentence,
 )
-from reports.analysis.sweeps.recommended_cell import recommended_cell
+from reports.analysis.sweeps.recommended_cell import most_balanced, recommended_cell
 from tests.reports.sample_sweep import sweep
 
 
