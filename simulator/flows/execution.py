@@ -32,7 +32,6 @@ from simulator.flows.traffic import Routes, TrafficBytes
 from simulator.flows.traffic_record import TrafficRecord
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
-from simulator.group.subscriptions import Subscriptions
 from simulator.world.added_partitions import added_at_ms, partitions_added_at_ms, rate_shares
 from simulator.world.changes import RackTransfer
 from simulator.world.disturbances import Disk
@@ -52,6 +51,37 @@ _FLOWS_PER_WORK = 500
 
 _MAX_PENDING_JOINS = 32
 """Number of joins that are read together; the positions of all copies at each of them are kept until then."""
+
+
+class Subscriptions:
+    """The subscriptions of N clients to the topics of T partitions; of Kafka Streams, every client reads all tasks."""
+
+    def __init__(self, world: World, layout: Layout) -> None:
+        own = [client.consumer.topics for client in world.clients]
+        self._row_of_topic: dict[str, int] = {}
+        self._by_topic: BoolArray | None = None
+        if any(listed is not None for listed in own):
+            first = layout.tasks.source.values[layout.tasks.source.offsets[:-1]].tolist()
+            topics = [layout.partitions[row].topic for row in first]
+            self._row_of_topic = {name: row for row, name in enumerate(dict.fromkeys(topics))}
+            self._by_topic = np.array(
+                [[listed is None or name in listed for listed in own] for name in self._row_of_topic]
+            )
+            self._topic = np.array([self._row_of_topic[name] for name in topics], dtype=np.int64)
+
+    def unread(self, up: Sequence[bool]) -> BoolArray:
+        """Return to which partitions no client that is up subscribes, shape (T,), or () if that is none."""
+        if self._by_topic is None:
+            return np.zeros((), dtype=np.bool_)
+        is_read = np.asarray(self._by_topic[:, np.array(up, dtype=np.bool_)].any(axis=1))
+        unread: BoolArray = ~is_read[self._topic]
+        return unread
+
+    def is_read(self, topic: str, up: Sequence[bool]) -> bool:
+        """Return whether a client that is up subscribes to a topic of the group."""
+        if self._by_topic is None:
+            return any(up)
+        return bool(self._by_topic[self._row_of_topic[topic], np.array(up, dtype=np.bool_)].any())
 
 
 class Execution:
