@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
-from scenarios.watch.events import ALARMS, EventKind
-from scenarios.watch.metrics import METRICS, WatchMetric
+from scenarios.watch.watch_events import ALARMS, EventKind
+from scenarios.watch.watch_metrics import METRICS, WatchMetric
 
 PAGE = """# Events and metrics of a watch
 

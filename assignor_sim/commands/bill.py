@@ -81,7 +81,7 @@ def bill(
     from assignor_sim.api.bill import BillError
     from assignor_sim.api.bill import bill as compute_bill
     from assignor_sim.api.loading import load
-    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.key_value_options import parse_overrides
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignors.errors import AssignorError

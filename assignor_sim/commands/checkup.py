@@ -141,7 +141,7 @@ def checkup(
         with show_progress() as on_progress:
             if scenario is not None:
                 from assignor_sim.api.loading import load
-                from assignor_sim.console.overrides import parse_overrides
+                from assignor_sim.console.key_value_options import parse_overrides
 
                 loaded = load(scenario, parse_overrides(set_))
             else:
@@ -214,7 +214,7 @@ def _import(
 ) -> Scenario:
     """Import the application; print what was assumed to standard error."""
     from assignor_sim.api.cluster_import import import_cluster
-    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.key_value_options import parse_overrides
     from assignor_sim.console.remarks import print_remark
     from scenarios.load import loads
 

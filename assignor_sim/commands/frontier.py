@@ -45,7 +45,7 @@ def frontier(
     from assignor_sim.api.frontier import FrontierError
     from assignor_sim.api.frontier import frontier as compute_frontier
     from assignor_sim.api.loading import load
-    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.key_value_options import parse_overrides
     from assignor_sim.text_files import check_output
     from assignors.errors import AssignorError
     from reports.analysis.frontier import record

@@ -12,7 +12,7 @@ from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeou
 from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error, exit_with_error
 from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
-from assignor_sim.console.overrides import parse_configs
+from assignor_sim.console.key_value_options import parse_configs
 
 
 def fuzz(

@@ -84,7 +84,7 @@ def incident(
     """
     from assignor_sim.api.incident import investigate
     from assignor_sim.api.incident_options import IncidentOptions
-    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.key_value_options import parse_overrides
     from assignor_sim.console.progress import show_progress
     from assignor_sim.text_files import check_output, write_text
     from assignors.errors import UnknownAssignorError

@@ -98,7 +98,7 @@ def recommend(
     """
     from assignor_sim.api.loading import load
     from assignor_sim.api.recommendations import recommend as find_configs
-    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.key_value_options import parse_overrides
     from assignor_sim.console.progress import show_run_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import STANDARD, check_output, write_text

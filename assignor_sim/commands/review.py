@@ -13,7 +13,7 @@ import typer
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
-from assignor_sim.console.overrides import parse_configs
+from assignor_sim.console.key_value_options import parse_configs
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
 
 if TYPE_CHECKING:

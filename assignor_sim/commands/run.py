@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
+from assignor_sim.console.column_options import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
@@ -86,7 +86,7 @@ def run(
     from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
     from assignor_sim.console.browser import open_in_browser
     from assignor_sim.console.java_times import print_java_times
-    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.key_value_options import parse_overrides
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_notes, print_remark
     from assignor_sim.console.run_estimates import announce

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
+from assignor_sim.console.column_options import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import OutputFormat
 

@@ -27,7 +27,7 @@ from assignor_sim.watching.outputs import WatchFormat, append_events, print_even
 
 if TYPE_CHECKING:
     from assignor_sim.watching.exporter import MetricsAddress, StatusCollector
-    from scenarios.watch.events import WatchEvent
+    from scenarios.watch.watch_events import WatchEvent
 
 INTERVAL_S = 30.0
 """Default of `--interval`."""

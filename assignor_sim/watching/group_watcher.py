@@ -26,7 +26,8 @@ from scenarios.kafka.observation.stated_racks import check_stated_racks
 from scenarios.load import ScenarioError
 from scenarios.watch.application import WatchedApplication
 from scenarios.watch.consumers import WatchedConsumers, watched_assumptions
-from scenarios.watch.events import (
+from scenarios.watch.monitor import GroupMonitor
+from scenarios.watch.watch_events import (
     Alarm,
     EventKind,
     EventLevel,
@@ -35,8 +36,7 @@ from scenarios.watch.events import (
     counted_processes,
     counted_tasks,
 )
-from scenarios.watch.metrics import WatchStatus
-from scenarios.watch.monitor import GroupMonitor
+from scenarios.watch.watch_metrics import WatchStatus
 from scenarios.watch.watched_group import WatchedGroup
 
 _MAX_FAILURES: Final = 3

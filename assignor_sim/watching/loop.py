@@ -14,7 +14,7 @@ from scenarios.kafka.live.client_properties import ClientSettings
 from scenarios.kafka.live.group_polling import TransientError
 from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.observation.errors import ObservationError
-from scenarios.watch.events import WatchEvent
+from scenarios.watch.watch_events import WatchEvent
 
 
 class StoppedBySignal(BaseException):

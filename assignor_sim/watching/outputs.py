@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from scenarios.watch.events import WatchEvent
+from scenarios.watch.watch_events import WatchEvent
 
 
 class WatchFormat(StrEnum):

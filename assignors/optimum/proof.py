@@ -22,7 +22,7 @@ from assignors.objective.cost import (
     flow_bound,
     group_copies_by_role,
 )
-from assignors.optimum.placement_program import MAX_VARIABLES
+from assignors.optimum.task_placement_program import MAX_VARIABLES
 from assignors.optimum.variables import RowBuilder
 
 _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9

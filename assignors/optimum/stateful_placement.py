@@ -18,9 +18,9 @@ from assignors.model.columns import BoolArray, IntArray
 from assignors.optimum.aggregated_clients import AggregatedClients
 from assignors.optimum.capacity_bounds import CapacityBounds
 from assignors.optimum.failure_domains import NO_DOMAIN, count_colocations
-from assignors.optimum.placement_program import MAX_VARIABLES, PlacementProblem, PlacementSolution, solve_placement
 from assignors.optimum.prices import total_price
 from assignors.optimum.single_role_flow import place_one_role
+from assignors.optimum.task_placement_program import MAX_VARIABLES, PlacementProblem, PlacementSolution, solve_placement
 
 _TIME_LIMIT_S = 10.0
 _ROUNDING = 1e-6

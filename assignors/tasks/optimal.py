@@ -21,9 +21,9 @@ from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
 from assignors.optimum.costs import CopyCosts, Priority, partition_costs
 from assignors.optimum.failure_domains import failure_domains
 from assignors.optimum.parameter_checks import check_parameters
-from assignors.optimum.placement_program import MAX_VARIABLES, PlacementSolution
 from assignors.optimum.prices import compute_prices, total_price
 from assignors.optimum.stateful_placement import find_cheapest_placement
+from assignors.optimum.task_placement_program import MAX_VARIABLES, PlacementSolution
 from assignors.recording.recorder import NO_RECORDER
 from assignors.tasks.task_movement import move_to_caught_up_clients
 from assignors.tasks.task_placement import TaskPlacement

@@ -13,7 +13,6 @@ import pyarrow as pa
 from pipeline.parquet import write_parquet
 from pipeline.spark_jobs import SparkJobs
 from pipeline.storage import Storage
-from pipeline.sweep.batches import Batch, Chunk
 from pipeline.sweep.chunk_runs import CellRuns, ChunkRuns, chunk_rows
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.packed_tables import (
@@ -24,6 +23,7 @@ from pipeline.sweep.packed_tables import (
     table_schema,
     unpack,
 )
+from pipeline.sweep.run_batches import Batch, Chunk
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.worker import RUN_SCHEMA, simulate_chunks_on_executor
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.sweep.batches import DEFAULT_SIZES, Batch, BatchSizes, plan_batches
+from pipeline.sweep.run_batches import DEFAULT_SIZES, Batch, BatchSizes, plan_batches
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.sweep.stop_rule import StopRule
 from pipeline.worker import SweepInputs, pickle_assignors

@@ -31,8 +31,8 @@ from pipeline.python_workers import start_workers
 from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
-from pipeline.sweep.batches import MAX_BATCHES, Batch
 from pipeline.sweep.job import SweepJob
+from pipeline.sweep.run_batches import MAX_BATCHES, Batch
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.sweep.until_significant import STOPPED, run_groups
 from scenarios.language.errors import SweepError

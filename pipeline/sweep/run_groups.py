@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.sweep.batches import Batch, Chunk
+from pipeline.sweep.run_batches import Batch, Chunk
 
 
 @dataclass(frozen=True, slots=True, eq=False)

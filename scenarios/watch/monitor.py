@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase, GroupSnapshot
-from scenarios.watch.comparison import compare_assignment, unknown_prediction
-from scenarios.watch.events import EventKind, WatchEvent
+from scenarios.watch.assignment_comparison import compare_assignment, unknown_prediction
 from scenarios.watch.forecast import SimulatedDowntimes
 from scenarios.watch.polls import ComparedPrediction, Poll, PredictionVerdict, process_names
 from scenarios.watch.rules.assignments import Assignments
 from scenarios.watch.rules.group_states import GroupStates
 from scenarios.watch.rules.probing import Probing
 from scenarios.watch.rules.progress import ProgressRule
+from scenarios.watch.watch_events import EventKind, WatchEvent
 from scenarios.watch.watched_group import WatchedGroup
 
 

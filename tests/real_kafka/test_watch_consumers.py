@@ -15,8 +15,8 @@ import pytest
 from assignor_sim.watching.group_watcher import GroupWatcher, WatchRequest
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
-from scenarios.watch.events import EventKind, EventLevel, WatchEvent
-from scenarios.watch.metrics import METRICS
+from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
+from scenarios.watch.watch_metrics import METRICS
 from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tests.kafka_cluster.consumers import PlannedConsumer, run_consumers
 from tests.real_kafka.producing import producing

@@ -12,7 +12,7 @@ import numpy as np
 
 from assignors.flow.min_cost import MAX_COST, Arcs, distances, min_cost_flow
 from assignors.model.columns import BoolArray, IntArray
-from assignors.replicas.exact import candidates
+from assignors.replicas.exact import candidate_brokers
 from assignors.replicas.exact.even_counts import CountRange, convex_cost_arcs, replica_count_range, sink_demands
 from assignors.replicas.exact.topic_shares import TopicShares
 from assignors.replicas.normalized_problem import NUM_TIE_BREAKERS, NormalizedProblem
@@ -108,17 +108,17 @@ class _Search:
     def first_candidates(self, sample_size: int) -> IntArray:
         """Return the candidates of the first flow."""
         if self.problem.num_partitions * self.problem.num_brokers <= self.max_dense_pairs:
-            return candidates.all_candidates(self.problem)
+            return candidate_brokers.all_candidates(self.problem)
         return self.sample(sample_size)
 
     def sample(self, num_samples: int) -> IntArray:
         """Return a sample of candidates, or all of them."""
         if num_samples >= self.problem.num_brokers:
-            return candidates.all_candidates(self.problem)
-        return candidates.sample_candidates(self.problem, self.count_range, self.min_added, num_samples)
+            return candidate_brokers.all_candidates(self.problem)
+        return candidate_brokers.sample_candidates(self.problem, self.count_range, self.min_added, num_samples)
 
     def placement(self, pairs: IntArray, bound: int) -> ReplicaPlacement:
-        partition = candidates.new_pairs(pairs, self.held) // self.problem.num_brokers
+        partition = candidate_brokers.new_pairs(pairs, self.held) // self.problem.num_brokers
         return ReplicaPlacement(np.sort(pairs), int(self.weight[partition].sum()), bound, self.count_range)
 
     def _preferred(self) -> IntArray:
@@ -175,7 +175,7 @@ class _ReplicaNetwork:
             limit = np.where(is_full, via_replicas, distance_limit) + np.where(is_full, 0, weight)
             limit[is_full] += weight[is_full]
             candidate_lists.append(
-                candidates.new_pairs(self._farther_brokers(limit, broker_distance, rack, limit_per_rack), known)
+                candidate_brokers.new_pairs(self._farther_brokers(limit, broker_distance, rack, limit_per_rack), known)
             )
         return np.concatenate(candidate_lists)
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from scenarios.kafka.observation.group_snapshot import GroupPhase
 from scenarios.watch.application import WatchedApplication
-from scenarios.watch.events import Alarm, EventKind, EventLevel, WatchEvent, counted, seconds, with_names
 from scenarios.watch.polls import Poll
 from scenarios.watch.prediction import PredictedTasks, awaited_copies, rounds_to_converge
+from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, counted, seconds, with_names
 
 _MAX_STALE: Final = 3
 """Number of assignments with the same warm-up, none of them with a smaller lag, after which the alarm is raised."""

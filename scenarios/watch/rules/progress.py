@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase
-from scenarios.watch.events import MESSAGE_WIDTH, Alarm, EventKind, EventLevel, WatchEvent, seconds, with_names
 from scenarios.watch.polls import Poll
 from scenarios.watch.predicted_assignment import in_kafka_order
+from scenarios.watch.watch_events import MESSAGE_WIDTH, Alarm, EventKind, EventLevel, WatchEvent, seconds, with_names
 
 _TOLERANCE: Final = 1.15
 _MIN_TOLERANCE_MS: Final = 3_000

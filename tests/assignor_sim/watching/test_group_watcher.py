@@ -11,7 +11,7 @@ from assignor_sim.watching.group_watcher import GroupWatcher, WatchRequest, retr
 from assignors.errors import UnknownAssignorError
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.load import ScenarioError
-from scenarios.watch.events import EventKind, EventLevel, WatchEvent
+from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
 LAG = {"acceptable.recovery.lag": "100"}

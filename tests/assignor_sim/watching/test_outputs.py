@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assignor_sim.watching.outputs import WatchFormat, append_events, json_line, print_events
-from scenarios.watch.events import EventKind, EventLevel, WatchEvent
+from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
 
 
 def event(message: str = "rebalance") -> WatchEvent:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
-from assignors.replicas.exact import candidates
+from assignors.replicas.exact import candidate_brokers
 from assignors.replicas.exact.even_counts import replica_count_range
 from assignors.replicas.exact.leader_flow import assign_leaders
 from assignors.replicas.exact.replica_flow import min_added_replicas, place
@@ -92,11 +92,11 @@ def test_sampled_candidates_reach_the_optimum_of_all_candidates(seed: int) -> No
 
 def test_candidates_are_unique_and_do_not_hold_the_partition() -> None:
     problem = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
-    pairs = candidates.sample_candidates(problem, replica_count_range(problem), min_added_replicas(problem), 3)
+    pairs = candidate_brokers.sample_candidates(problem, replica_count_range(problem), min_added_replicas(problem), 3)
     assert len(pairs)
     assert (np.diff(pairs) > 0).all()
     assert not np.isin(pairs, problem.held_pairs).any()
-    assert np.isin(pairs, candidates.all_candidates(problem)).all()
+    assert np.isin(pairs, candidate_brokers.all_candidates(problem)).all()
 
 
 def test_time_limit_of_zero_still_returns_placement_and_bound() -> None:

@@ -9,9 +9,9 @@ from functools import cache
 import pytest
 
 from scenarios.kafka.observation.group_snapshot import GroupPhase
-from scenarios.watch.events import EventKind, EventLevel
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.polls import PredictionVerdict
+from scenarios.watch.watch_events import EventKind, EventLevel
 from tests.counts import few_or
 from tests.scenarios.watch.simulated_consumers import CLASSIC, COORDINATED, random_consumers, watch_consumers
 from tests.scenarios.watch.simulated_polls import SimulatedWatch

@@ -9,7 +9,7 @@ import pytest
 from assignors.errors import UnknownAssignorError
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
-from scenarios.watch.comparison import compare_assignment
+from scenarios.watch.assignment_comparison import compare_assignment
 from scenarios.watch.consumers import WatchedConsumers
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
 from tests.scenarios.kafka.live.test_consumer_group import observed

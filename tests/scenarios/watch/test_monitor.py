@@ -12,9 +12,9 @@ import pytest
 from scenarios.kafka.observation.group_snapshot import GroupPhase
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.shipped import find_scenario
-from scenarios.watch.events import EventKind
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.polls import PredictionVerdict
+from scenarios.watch.watch_events import EventKind
 from tests.counts import few_or
 from tests.scenarios.watch.random_documents import random_document
 from tests.scenarios.watch.simulated_polls import SimulatedWatch, simulate_document, watch_trace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scenarios.kafka.observation.group_snapshot import GroupPhase
-from scenarios.watch.events import EventKind, EventLevel
 from scenarios.watch.rules.group_states import GroupStates
+from scenarios.watch.watch_events import EventKind, EventLevel
 from tests.scenarios.watch.watched_groups import PollSequence, recorded_group
 
 REBALANCING = {"phase": GroupPhase.REBALANCING, "state": "PreparingRebalance", "members": ()}

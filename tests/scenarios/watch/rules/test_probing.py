@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenarios.watch.events import EventKind, EventLevel, WatchEvent
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
 from scenarios.watch.prediction import predict_classic
 from scenarios.watch.rules.probing import Probing
+from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
 from tests.scenarios.watch.watched_groups import PollSequence, recorded_group
 
 INTERVAL_S = 600

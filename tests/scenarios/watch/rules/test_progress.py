@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 
 from scenarios.kafka.observation.group_snapshot import GroupPhase, SnapshotMember
-from scenarios.watch.events import EventLevel
 from scenarios.watch.rules.progress import ProgressRule
+from scenarios.watch.watch_events import EventLevel
 from tests.scenarios.watch.watched_groups import PollSequence, progress, recorded_group
 
 COMMIT_S, POLL_S, DOWN_S = 30, 10, 60

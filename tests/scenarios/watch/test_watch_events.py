@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scenarios.watch.events import (
+from scenarios.watch.watch_events import (
     ALARMS,
     Alarm,
     EventKind,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase, GroupSnapshot
-from scenarios.watch.events import ALARMS, EventKind
 from scenarios.watch.monitor import MonitorStatus
 from scenarios.watch.polls import PredictionVerdict
+from scenarios.watch.watch_events import ALARMS, EventKind
 
 PREFIX: Final = "assignor_sim_watch_"
 _STREAMS_ALARMS: Final = (EventKind.PROBING_STUCK, EventKind.FOLLOWUP_OVERDUE, EventKind.ASSIGNMENT_ERROR)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
-from scenarios.watch.events import ALARMS, EventKind
-from scenarios.watch.metrics import METRICS, WatchMetric, WatchStatus
 from scenarios.watch.monitor import GroupMonitor
+from scenarios.watch.watch_events import ALARMS, EventKind
+from scenarios.watch.watch_metrics import METRICS, WatchMetric, WatchStatus
 from tests.scenarios.watch.watched_groups import recorded_consumers, recorded_group
 
 DASHBOARD: dict[str, Any] = json.loads((files("scenarios") / "watch" / "dashboard.json").read_text(encoding="utf-8"))
