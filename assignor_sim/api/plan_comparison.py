@@ -32,6 +32,7 @@ from reports.analysis.plans.changes import BrokerChange, PartitionChange
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PLAN_KIND, PlanResults
 from reports.analysis.plans.tables import BATCHES, BROKERS, MOVES
+from scenarios.clusters.cluster_reader import LoadedCluster
 from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
 from scenarios.kafka.plan_files.changes import ReplicaChange
 from scenarios.kafka.plan_files.scripts import min_duration_ms
@@ -172,9 +173,6 @@ def partition_changes(state: ClusterState, result: StrategyResult) -> list[Parti
 
 
 StrategyLike: TypeAlias = str | ReplicaAssignor
-
-MAX_ORDERS = 1_000
-"""Maximum number of input orders; every strategy runs in all of them."""
 
 PAGE, FIGURES = "report.html", "figures"
 
@@ -455,24 +453,41 @@ def plan(
         ObservationError: the running cluster cannot be reached or denies a request.
         UnknownAssignorError: a strategy is unknown, or rejects a parameter.
     """
-    if not 0 <= num_orders <= MAX_ORDERS:
-        raise PlanError(f"--shuffles {num_orders}: must be from 0 to {MAX_ORDERS:,}")
+    options = PlanOptions(
+        remove_brokers,
+        add_brokers,
+        replication_factor,
+        topics,
+        rack_aware,
+        [Path(path) for path in imported_plans],
+        BatchLimits(batch_partitions, batch_bytes, throttle_bytes_per_s),
+        num_orders,
+    )
     seeded = {"seed": seed} if seed is not None else {}
     chosen = _resolve_strategies(strategies, {**seeded, **(parameters or {})})
     loaded = load_cluster(
         cluster, bootstrap=bootstrap, properties=properties, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed
     )
-    options = PlanOptions(remove_brokers, add_brokers, replication_factor, topics, rack_aware)
-    plan_input = build_plan_input(loaded.state, options, loaded.log_dirs, is_planned=bool(chosen))
-    if batch_bytes is not None and plan_input.state.size_bytes is None:
+    return compare_plans(loaded, chosen, options, on_progress)
+
+
+def compare_plans(
+    loaded: LoadedCluster,
+    strategies: Mapping[str, ReplicaAssignor],
+    options: PlanOptions,
+    on_progress: Callable[[str], None] | None = None,
+) -> PlanComparison:
+    """Compare the plans of strategies for a loaded cluster, and imported plans; `plan` documents results and errors."""
+    plan_input = build_plan_input(loaded.state, options, loaded.log_dirs, is_planned=bool(strategies))
+    limits = options.limits
+    if limits.bytes is not None and plan_input.state.size_bytes is None:
         raise PlanError("--batch-bytes: partition sizes are unknown; pass --log-dirs FILE")
-    if throttle_bytes_per_s == 0:
+    if limits.throttle_bytes_per_s == 0:
         raise PlanError("--throttle: the rate must be positive")
-    limits = BatchLimits(batch_partitions, batch_bytes, throttle_bytes_per_s)
-    imported = [read_imported_plan(Path(path), plan_input) for path in dict.fromkeys(imported_plans)]
+    imported = [read_imported_plan(path, plan_input) for path in dict.fromkeys(options.imported)]
     results = [evaluate_imported_plan(imported_plan, plan_input, limits) for imported_plan in imported]
-    results += run_strategies(chosen, plan_input, limits, num_orders, on_progress or (lambda step: None))
-    return PlanComparison(loaded.source, plan_input, options, tuple(results), chosen, loaded.remarks)
+    results += run_strategies(strategies, plan_input, limits, options.num_orders, on_progress or (lambda step: None))
+    return PlanComparison(loaded.source, plan_input, options, tuple(results), strategies, loaded.remarks)
 
 
 def folder_names(strategies: Sequence[str]) -> list[str]:

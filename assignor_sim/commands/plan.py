@@ -156,8 +156,7 @@ def plan(
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
     from assignor_sim.api.cluster_loading import load_cluster
-    from assignor_sim.api.plan_comparison import PAGE
-    from assignor_sim.api.plan_comparison import plan as compare_plans
+    from assignor_sim.api.plan_comparison import PAGE, compare_plans
     from assignor_sim.console.progress import show_progress
     from assignor_sim.text_files import write_text
     from assignors.errors import AssignorError
@@ -166,9 +165,10 @@ def plan(
     from reports.render.terminal.plans import render
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.plan_files.batches import BatchLimits
     from scenarios.language.errors import ScenarioError
     from scenarios.language.text_files import UnreadableError
-    from scenarios.planning.plan_input import read_topics
+    from scenarios.planning.plan_input import PlanOptions, read_topics
     from scenarios.planning.strategies import StrategyOptions, build_strategies, strategy_parameters
     from simulator.results.result_directory import ResultsError, check_writable
 
@@ -196,22 +196,18 @@ def plan(
             seed=seed,
         )
         listed_topics = read_topics(topics_file, loaded.state) if topics_file is not None else ()
+        plan_options = PlanOptions(
+            remove_broker or (),
+            add_broker or (),
+            replication_factor,
+            (*(topics or ()), *listed_topics),
+            rack_aware=not no_racks,
+            imported=from_ or (),
+            limits=BatchLimits(batch_partitions, _parse("--batch-bytes", batch_bytes), _parse("--throttle", throttle)),
+            num_orders=shuffles,
+        )
         with show_progress() as on_progress:
-            comparison = compare_plans(
-                loaded,
-                strategies,
-                imported_plans=from_ or (),
-                remove_brokers=remove_broker or (),
-                add_brokers=add_broker or (),
-                replication_factor=replication_factor,
-                topics=(*(topics or ()), *listed_topics),
-                rack_aware=not no_racks,
-                batch_partitions=batch_partitions,
-                batch_bytes=_parse("--batch-bytes", batch_bytes),
-                throttle_bytes_per_s=_parse("--throttle", throttle),
-                num_orders=shuffles,
-                on_progress=on_progress,
-            )
+            comparison = compare_plans(loaded, strategies, plan_options, on_progress)
         for warning in comparison.warnings:
             print_remark("warning", warning)
         is_saved = out is not None and comparison.has_plan

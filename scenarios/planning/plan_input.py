@@ -15,13 +15,17 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.broker_list import parse_broker
 from scenarios.kafka.formats.topics_to_move import parse_topics_to_move
+from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.kafka.plan_files.changes import LogDirs
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_count, format_list, format_value
+
+MAX_ORDERS = 1_000
+"""Maximum number of input orders; every strategy runs in all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """The options of a plan, as given on the command line.
+    """The options of a plan, as given on the command line; raise PlanError if there are too many input orders.
 
     Attributes:
         remove: ids of brokers to decommission.
@@ -29,6 +33,10 @@ class PlanOptions:
         replication_factor: the new replication factor of every partition; None to keep the current ones.
         topics: the topics that may change; an entry may list several, separated by commas. Empty for all topics.
         rack_aware: whether racks constrain the plan.
+        imported: files with plans of other tools, to evaluate beside those of the strategies.
+        limits: the limits of a batch, and the throttle.
+        num_orders: the number of input orders in which each strategy runs to test its stability, at most `MAX_ORDERS`;
+            0 for no test.
     """
 
     remove: Sequence[int] = ()
@@ -36,6 +44,13 @@ class PlanOptions:
     replication_factor: int | None = None
     topics: Sequence[str] = ()
     rack_aware: bool = True
+    imported: Sequence[Path] = ()
+    limits: BatchLimits = field(default_factory=BatchLimits)
+    num_orders: int = 20
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.num_orders <= MAX_ORDERS:
+            raise PlanError(f"--shuffles {self.num_orders}: must be from 0 to {MAX_ORDERS:,}")
 
 
 @dataclass(frozen=True, slots=True)
