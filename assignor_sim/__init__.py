@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import import_cluster as import_cluster
     from assignor_sim.api.comparison import Comparison as Comparison
     from assignor_sim.api.comparison import compare as compare
-    from assignor_sim.api.explanations import MoveLists as MoveLists
-    from assignor_sim.api.explanations import TaskExplanations as TaskExplanations
     from assignor_sim.api.frontier import FrontierError as FrontierError
     from assignor_sim.api.frontier import frontier as frontier
     from assignor_sim.api.fuzzing import Fuzzing as Fuzzing
@@ -41,7 +39,9 @@ if TYPE_CHECKING:
     from assignor_sim.api.regression import record as record
     from assignor_sim.api.regression import verify as verify
     from assignor_sim.api.releases import releases as releases
+    from assignor_sim.api.results import MoveLists as MoveLists
     from assignor_sim.api.results import RunResult as RunResult
+    from assignor_sim.api.results import TaskExplanations as TaskExplanations
     from assignor_sim.api.results import open as open
     from assignor_sim.api.reviewing import Review as Review
     from assignor_sim.api.reviewing import review as review
@@ -111,7 +111,6 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.checkup": ("Checkup", "checkup"),
     "assignor_sim.api.cluster_import": ("ImportedScenario", "import_cluster"),
     "assignor_sim.api.comparison": ("Comparison", "compare"),
-    "assignor_sim.api.explanations": ("MoveLists", "TaskExplanations"),
     "assignor_sim.api.frontier": ("FrontierError", "frontier"),
     "assignor_sim.api.fuzzing": ("Fuzzing", "fuzz"),
     "assignor_sim.api.loading": ("load",),
@@ -119,7 +118,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.recommendations": ("recommend",),
     "assignor_sim.api.regression": ("record", "verify"),
     "assignor_sim.api.releases": ("releases",),
-    "assignor_sim.api.results": ("RunResult", "open"),
+    "assignor_sim.api.results": ("MoveLists", "RunResult", "TaskExplanations", "open"),
     "assignor_sim.api.reviewing": ("Review", "review"),
     "assignor_sim.api.running": ("run",),
     "assignor_sim.api.stored_scenario": ("StoredScenarioError",),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assignor_sim.api.results import MoveLists, RunResult, TaskExplanations
 from assignor_sim.api.stored_scenario import StoredScenarioError, read_stored_scenario
 from assignors.errors import AssignorError
 from assignors.model.ids import TaskId, TopicPartition
-from reports.analysis.explanation import Explanation, MoveList
 from reports.analysis.explanation import explain as explain_tables
 from reports.analysis.explanation import list_moves as list_moves_of_run
 from reports.analysis.runs.run_rows import select_assignors
@@ -22,61 +21,6 @@ from scenarios.run import run
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.run_options import RunOptions
 from simulator.results.tabulation import tabulate
-
-if TYPE_CHECKING:
-    from assignor_sim.api.results import RunResult
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskExplanations:
-    """Explanations of one task, one per assignor; `print` shows them as `assignor-sim explain` does.
-
-    Attributes:
-        explanations: the explanations, in the order of the assignors.
-        remarks: where the cost at which the task would have stayed is unknown, the reason.
-    """
-
-    explanations: tuple[Explanation, ...]
-    remarks: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self.explanations)
-
-    def __len__(self) -> int:
-        return len(self.explanations)
-
-    def __getitem__(self, index: int) -> Explanation:
-        return self.explanations[index]
-
-    def __str__(self) -> str:
-        from reports.render.terminal.explanation import draw
-
-        return draw(self.explanations)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MoveLists:
-    """The moves of all tasks, one list per assignor; `print` shows them as `assignor-sim explain` does.
-
-    Attributes:
-        lists: the lists, in the order of the assignors.
-    """
-
-    lists: tuple[MoveList, ...]
-
-    def __iter__(self) -> Iterator[MoveList]:
-        return iter(self.lists)
-
-    def __len__(self) -> int:
-        return len(self.lists)
-
-    def __getitem__(self, index: int) -> MoveList:
-        return self.lists[index]
-
-    def __str__(self) -> str:
-        from reports.render.terminal.move_list import draw
-
-        return draw(self.lists)
 
 
 def list_moves(

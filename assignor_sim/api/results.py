@@ -21,9 +21,61 @@ from simulator.world.group_configs import GroupProtocol
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assignor_sim.api.explanations import MoveLists, TaskExplanations
     from reports.analysis.expectations import ExpectationResult
+    from reports.analysis.explanation import Explanation, MoveList
     from reports.render.notebook import Plots
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskExplanations:
+    """Explanations of one task, one per assignor; `print` shows them as `assignor-sim explain` does.
+
+    Attributes:
+        explanations: the explanations, in the order of the assignors.
+        remarks: where the cost at which the task would have stayed is unknown, the reason.
+    """
+
+    explanations: tuple[Explanation, ...]
+    remarks: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.explanations)
+
+    def __len__(self) -> int:
+        return len(self.explanations)
+
+    def __getitem__(self, index: int) -> Explanation:
+        return self.explanations[index]
+
+    def __str__(self) -> str:
+        from reports.render.terminal.explanation import draw
+
+        return draw(self.explanations)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MoveLists:
+    """The moves of all tasks, one list per assignor; `print` shows them as `assignor-sim explain` does.
+
+    Attributes:
+        lists: the lists, in the order of the assignors.
+    """
+
+    lists: tuple[MoveList, ...]
+
+    def __iter__(self) -> Iterator[MoveList]:
+        return iter(self.lists)
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def __getitem__(self, index: int) -> MoveList:
+        return self.lists[index]
+
+    def __str__(self) -> str:
+        from reports.render.terminal.move_list import draw
+
+        return draw(self.lists)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

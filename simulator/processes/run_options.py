@@ -24,7 +24,7 @@ Observer = Callable[[Execution], None]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a run records beside its figures, and when it is stopped; no option changes another figure.
+    """What a run records beside its figures, and when it is stopped; without a stop, its figures are the same.
 
     Attributes:
         capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
