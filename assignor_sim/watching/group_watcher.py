@@ -24,8 +24,6 @@ from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import list_assumptions
 from scenarios.kafka.observation.stated_racks import check_stated_racks
 from scenarios.load import ScenarioError
-from scenarios.watch.application import WatchedApplication
-from scenarios.watch.consumers import WatchedConsumers, watched_assumptions
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_events import (
     Alarm,
@@ -37,6 +35,8 @@ from scenarios.watch.watch_events import (
     counted_tasks,
 )
 from scenarios.watch.watch_metrics import WatchStatus
+from scenarios.watch.watched_application import WatchedApplication
+from scenarios.watch.watched_consumers import WatchedConsumers, watched_assumptions
 from scenarios.watch.watched_group import WatchedGroup
 
 _MAX_FAILURES: Final = 3

@@ -12,7 +12,7 @@ from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.optimum.aggregated_clients import AggregatedClients
 from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, compute_capacity_bounds, standby_shares
-from assignors.optimum.prices import CopyPrices, total_price
+from assignors.optimum.copy_prices import CopyPrices, total_price
 from assignors.optimum.single_role_flow import place_one_role
 from assignors.optimum.stateful_placement import find_cheapest_placement
 from assignors.optimum.task_placement_program import PlacementProblem, PlacementSolution

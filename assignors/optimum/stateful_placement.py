@@ -17,8 +17,8 @@ from assignors.integer_program import LinearProgram, solve_relaxed
 from assignors.model.columns import BoolArray, IntArray
 from assignors.optimum.aggregated_clients import AggregatedClients
 from assignors.optimum.capacity_bounds import CapacityBounds
+from assignors.optimum.copy_prices import total_price
 from assignors.optimum.failure_domains import NO_DOMAIN, count_colocations
-from assignors.optimum.prices import total_price
 from assignors.optimum.single_role_flow import place_one_role
 from assignors.optimum.task_placement_program import MAX_VARIABLES, PlacementProblem, PlacementSolution, solve_placement
 

@@ -18,10 +18,10 @@ from assignors.model.traffic_rates import TrafficRates, TrafficUnit, check_topic
 from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, Weights
 from assignors.optimum.balanced_placement import Slack, place_stateful_tasks, place_stateless_tasks
 from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
+from assignors.optimum.copy_prices import compute_prices, total_price
 from assignors.optimum.costs import CopyCosts, Priority, partition_costs
 from assignors.optimum.failure_domains import failure_domains
 from assignors.optimum.parameter_checks import check_parameters
-from assignors.optimum.prices import compute_prices, total_price
 from assignors.optimum.stateful_placement import find_cheapest_placement
 from assignors.optimum.task_placement_program import MAX_VARIABLES, PlacementSolution
 from assignors.recording.recorder import NO_RECORDER

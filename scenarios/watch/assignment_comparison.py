@@ -21,11 +21,11 @@ from assignors.errors import AssignorError
 from assignors.model.consumer_group import ConsumerAssignor, ConsumerGroupState, ConsumerMember
 from scenarios.kafka.formats.topic_patterns import compile_pattern
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot, SnapshotMember
-from scenarios.watch.application import WatchedApplication
-from scenarios.watch.consumers import WatchedConsumers
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
 from scenarios.watch.predicted_assignment import PredictedAssignment, find_differences
 from scenarios.watch.prediction import predict_classic, predict_streams
+from scenarios.watch.watched_application import WatchedApplication
+from scenarios.watch.watched_consumers import WatchedConsumers
 from scenarios.watch.watched_group import WatchedGroup
 
 _MAX_ORDERS = 8

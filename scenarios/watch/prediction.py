@@ -22,8 +22,8 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, UNKNOWN_THREAD, ApplicationState, KafkaStreamsState
 from scenarios.kafka.observation.group_snapshot import GroupSnapshot, SnapshotMember
-from scenarios.watch.application import WatchedApplication
 from scenarios.watch.predicted_assignment import PredictedAssignment
+from scenarios.watch.watched_application import WatchedApplication
 
 _MAX_ROUNDS = 50
 """Limit of rebalances that a forecast of the convergence computes."""

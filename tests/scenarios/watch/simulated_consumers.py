@@ -15,7 +15,7 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.observation.group_snapshot import GroupKind, GroupSnapshot, SnapshotMember
 from scenarios.kafka.observation.observation import Observation, ObservedBroker, ObservedConsumer, ObservedConsumers
 from scenarios.load import Scenario
-from scenarios.watch.consumers import WatchedConsumers
+from scenarios.watch.watched_consumers import WatchedConsumers
 from scenarios.watch.watched_group import WatchedGroup
 from simulator.results.trace import Round, Trace
 from tests.scenarios.watch.simulated_polls import (

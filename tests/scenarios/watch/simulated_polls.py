@@ -29,9 +29,9 @@ from scenarios.kafka.observation.observation import (
 )
 from scenarios.load import Scenario, loads
 from scenarios.run import run
-from scenarios.watch.application import WatchedApplication
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_events import WatchEvent
+from scenarios.watch.watched_application import WatchedApplication
 from scenarios.watch.watched_group import WatchedGroup
 from simulator.flows.task_states import TaskState
 from simulator.processes.run_options import RunOptions

@@ -10,8 +10,8 @@ from assignors.errors import UnknownAssignorError
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
 from scenarios.watch.assignment_comparison import compare_assignment
-from scenarios.watch.consumers import WatchedConsumers
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
+from scenarios.watch.watched_consumers import WatchedConsumers
 from tests.scenarios.kafka.live.test_consumer_group import observed
 from tests.scenarios.watch.test_prediction import exchange
 from tests.scenarios.watch.watched_groups import CONSUMERS, recorded_consumers

@@ -9,9 +9,9 @@ from functools import cache
 from scenarios.kafka.live.group_polling import PolledGroup, TaskPartitions, poll_group, with_offsets
 from scenarios.kafka.live.polled_observation import PolledObserver
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot, TaskProgress
-from scenarios.watch.application import WatchedApplication
-from scenarios.watch.consumers import WatchedConsumers
 from scenarios.watch.polls import ComparedPrediction, Poll
+from scenarios.watch.watched_application import WatchedApplication
+from scenarios.watch.watched_consumers import WatchedConsumers
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
 GROUP = "shop"
