@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
-from scenarios.kafka.formats.broker_list import parse_broker_list
+from scenarios.kafka.formats.broker_list import parse_broker_api_versions, parse_broker_list
 from scenarios.kafka.formats.client_log import read_client_log
 from scenarios.kafka.formats.consumer_groups import parse_group_members, parse_group_states
 from scenarios.kafka.formats.exposition import parse_samples

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
+from scenarios.kafka.formats.broker_list import parse_broker_api_versions
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.reassignment import parse_reassignment

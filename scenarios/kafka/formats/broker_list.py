@@ -1,24 +1,29 @@
-"""Broker lists in CSV, `id,rack[,capacity[,throughput]]`, with or without a header line.
+"""Brokers with their racks: a list in CSV, the output of `kafka-broker-api-versions.sh`, or metrics of kminion.
 
-An empty or missing field is unknown. Capacities are sizes as in scenarios (`4 TB`) or bytes; throughputs are rates
-(`200 MB/s`) or bytes per second.
+A list in CSV is `id,rack[,capacity[,throughput]]`, with or without a header line. An empty or missing field is unknown.
+Capacities are sizes as in scenarios (`4 TB`) or bytes; throughputs are rates (`200 MB/s`) or bytes per second.
+
+A broker does not report its release, which is inferred from the API versions that it supports: each release raises the
+latest version of some request; patch releases do not.
+
+Source: `org.apache.kafka.tools.BrokerApiVersionsCommand`, `org.apache.kafka.common.Node.toString` (4.x adds isFenced);
+`validVersions` of `common/message/*Request.json` in `kafka-clients` 3.9.1, 4.1.1, 4.2.0, 4.3.1 and 4.4.0;
+docs/metrics.md of redpanda-data/kminion (`kminion_kafka_broker_info{broker_id="9",rack_id="az1",…} 1`).
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
-from scenarios.kafka.formats.kminion import BROKER_INFO, parse_kminion_brokers
+from scenarios.kafka.formats.exposition import parse_samples
 from scenarios.kafka.formats.lines import FormatError, numbered_lines
 from scenarios.language.units import parse_bytes, parse_bytes_per_s
 
-_LINE_HINT = "write one broker per line as id,rack,capacity, such as 1,az1,4 TB"
-_COLUMNS = ("id", "rack", "capacity", "throughput")
-_INT_MAX = 2**31 - 1
+_INT_MAX: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,116 @@ class ListedBroker:
     release: str | None = None
 
 
+BROKER_INFO: Final = "kminion_kafka_broker_info"
+"""The metric with the properties of a broker as labels."""
+
+
+def parse_kminion_brokers(text: str) -> dict[int, str | None]:
+    """Parse the brokers among the metrics of kminion; other metrics are ignored.
+
+    Returns the rack of each broker by id, in the order of the text; None for a broker without a rack. Raises
+    FormatError if a line about a broker is malformed, a broker has two racks, or no broker is found.
+    """
+    racks: dict[int, str | None] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.lstrip().startswith(BROKER_INFO):
+            continue
+        try:
+            [sample] = parse_samples(line)
+        except FormatError as error:
+            raise FormatError(number, str(error)) from None
+        label, rack = sample.labels.get("broker_id", ""), sample.labels.get("rack_id") or None
+        if not label.isascii() or not label.isdecimal() or len(label) > 10 or int(label) > _INT_MAX:
+            raise FormatError(number, f"broker_id='{label[:60]}' is not a broker id")
+        if rack is not None and not rack.isprintable():
+            raise FormatError(number, f"rack of broker {label}: not printable text")
+        if racks.setdefault(int(label), rack) != rack:
+            raise FormatError(
+                number, f"broker {label} has two racks, {racks[int(label)] or 'none'} and {rack or 'none'}"
+            )
+    if not racks:
+        raise FormatError(None, f"no sample of {BROKER_INFO}")
+    return racks
+
+
+NEWER: Final = "4.4 or later"
+"""A release newer than the newest one that can be inferred."""
+
+OLDER: Final = "3.8 or earlier"
+"""A release older than the oldest one that can be inferred."""
+
+_PRODUCE: Final = 0
+_FETCH: Final = 1
+_LIST_OFFSETS: Final = 2
+_API_VERSIONS: Final = 18
+_DESCRIBE_LOG_DIRS: Final = 35
+
+_FIRST_RELEASE_WITH: Final = (
+    (NEWER, _API_VERSIONS, 5),
+    ("4.3", _DESCRIBE_LOG_DIRS, 5),
+    ("4.2", _LIST_OFFSETS, 11),
+    ("4.1", _PRODUCE, 13),
+    ("4.0", _LIST_OFFSETS, 10),
+    ("3.9", _FETCH, 17),
+)
+"""The first release that supports a version of a request, newest first."""
+
+
+def infer_release(latest_versions: Mapping[int, int]) -> str | None:
+    """Return the release of a broker, such as `4.3`, `NEWER` or `OLDER`.
+
+    `latest_versions`: the latest supported version of each request, by API key. The result is None if a request is
+    missing, as in truncated output.
+    """
+    if not {key for _, key, _ in _FIRST_RELEASE_WITH} <= set(latest_versions):
+        return None
+    releases = (release for release, key, version in _FIRST_RELEASE_WITH if latest_versions[key] >= version)
+    return next(releases, OLDER)
+
+
+_COMMAND = "kafka-broker-api-versions.sh"
+_EXAMPLE = "host:9092 (id: 0 rack: az1) -> …"
+_BROKER = re.compile(
+    r"(?P<host>\S+):(?P<port>-?\d+) \(id: (?P<id>-?\d{1,10}) rack: (?P<rack>.*?)(?: isFenced: (?:true|false))?\) ->.*"
+)
+_API = re.compile(r"\w+\((?P<key>\d{1,5})\): (?:\d{1,5} to )?(?P<latest>\d{1,5})(?: \[.*|,?)")
+
+
+def parse_broker_api_versions(text: str) -> tuple[ListedBroker, ...]:
+    """Parse the output of `kafka-broker-api-versions.sh`.
+
+    Returns the brokers, by id. Raises FormatError if no line describes a broker, a line is malformed, or a broker
+    appears twice.
+    """
+    racks: dict[int, str | None] = {}
+    line_of: dict[int, int] = {}
+    latest_versions: dict[int, dict[int, int]] = {}
+    broker_id = -1
+    for number, line in numbered_lines(text):
+        match = _BROKER.fullmatch(line.strip())
+        if match is None:
+            api = _API.fullmatch(line.strip())
+            if api is not None and line_of:
+                latest_versions[broker_id][int(api["key"])] = int(api["latest"])
+            if "(id:" in line:
+                raise FormatError(number, f"'{line.strip()[:60]}' is not a broker ({_EXAMPLE})")
+            continue
+        broker_id = int(match["id"])
+        if broker_id < 0:
+            raise FormatError(number, f"{broker_id} is not a broker id; the tool did not reach the broker")
+        if broker_id in line_of:
+            raise FormatError(number, f"duplicate broker {broker_id} (first in line {line_of[broker_id]})")
+        line_of[broker_id], latest_versions[broker_id] = number, {}
+        racks[broker_id] = None if match["rack"] in ("null", "") else match["rack"]
+    if not line_of:
+        raise FormatError(None, f"no brokers; expected the output of {_COMMAND} ({_EXAMPLE})")
+    return tuple(ListedBroker(id, racks[id], release=infer_release(latest_versions[id])) for id in sorted(racks))
+
+
+_LINE_HINT = "write one broker per line as id,rack,capacity, such as 1,az1,4 TB"
+_COLUMNS = ("id", "rack", "capacity", "throughput")
+
+
 def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
     """Parse a broker list in CSV, the output of `kafka-broker-api-versions.sh`, or metrics of kminion, by its content.
 
@@ -48,9 +163,7 @@ def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
     if BROKER_INFO in text:
         return tuple(ListedBroker(broker, rack) for broker, rack in parse_kminion_brokers(text).items())
     if "(id:" in text:
-        return tuple(
-            ListedBroker(broker.id, broker.rack, release=broker.release) for broker in parse_broker_api_versions(text)
-        )
+        return parse_broker_api_versions(text)
     return parse_broker_csv(text)
 
 

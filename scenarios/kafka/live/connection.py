@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.broker_releases import infer_release
+from scenarios.kafka.formats.broker_list import infer_release
 from scenarios.kafka.live import messages
 from scenarios.kafka.live.admin_api import AdminResponse
 from scenarios.kafka.live.client_properties import ClientSettings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
+from scenarios.kafka.formats.broker_list import parse_broker_api_versions
 from scenarios.kafka.formats.lines import FormatError
 
 DIALECTS = Path(__file__).with_name("dialects")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.kafka.formats.broker_releases import NEWER, OLDER, infer_release
+from scenarios.kafka.formats.broker_list import NEWER, OLDER, infer_release
 
 KEYS = (0, 1, 2, 18, 35)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.kafka.dumps.files import BROKERS, detect_kind
-from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
-from scenarios.kafka.formats.kminion import parse_kminion_brokers
+from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list, parse_kminion_brokers
 from scenarios.kafka.formats.lines import FormatError
 
 METRICS = """\
