@@ -39,7 +39,7 @@ def read_configs(streams_config: Path | None, config: Iterable[str] | None) -> d
 
 def _read_streams_config(path: Path | None) -> Mapping[str, str]:
     from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.formats.streams_properties import parse_streams_properties
+    from scenarios.kafka.formats.properties import parse_streams_properties
 
     if path is None:
         return {}

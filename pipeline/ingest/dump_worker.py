@@ -12,9 +12,15 @@ import pyarrow as pa
 from scenarios.kafka.formats.consumer_groups import parse_group_members
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.log_dirs import parse_replica_sizes
-from scenarios.kafka.formats.rotated_logs import LogBounds, find_bounds, heads_by_file, join_rotated, with_heads
+from scenarios.kafka.formats.log_files import (
+    LogBounds,
+    find_bounds,
+    heads_by_file,
+    join_rotated,
+    split_log,
+    with_heads,
+)
 from scenarios.kafka.formats.topics import NO_LEADER, parse_topics
 
 Row = dict[str, Any]

@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Final
 
 from scenarios.kafka.formats.broker_list import parse_broker_api_versions, parse_broker_list
-from scenarios.kafka.formats.client_log import read_client_log
 from scenarios.kafka.formats.consumer_groups import parse_group_members, parse_group_states
 from scenarios.kafka.formats.exposition import parse_samples
 from scenarios.kafka.formats.leader_log import parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
-from scenarios.kafka.formats.properties import parse_properties
-from scenarios.kafka.formats.reassignment import parse_reassignment
+from scenarios.kafka.formats.log_files import read_client_log, split_log
+from scenarios.kafka.formats.properties import parse_properties, parse_streams_properties
+from scenarios.kafka.formats.reassignment import parse_reassignment, parse_topics_to_move
 from scenarios.kafka.formats.streams_groups import parse_streams_members, parse_streams_offsets, parse_streams_states
-from scenarios.kafka.formats.streams_properties import parse_streams_properties
 from scenarios.kafka.formats.topics import parse_topics
-from scenarios.kafka.formats.topics_to_move import parse_topics_to_move
 from scenarios.kafka.formats.topology import parse_topology
 from tests.hostile.commands import command_failure
 from tests.hostile.mutations import HOSTILE_TEXTS, changed_json, damaged_text

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scenarios.kafka.formats.offsets_partition import partition_of_group
+from scenarios.kafka.formats.coordinator_records import partition_of_group
 from tests.kafka_cluster.cluster import KafkaCluster
 from tests.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 from tests.kafka_cluster.past_night import SEGMENT, packed

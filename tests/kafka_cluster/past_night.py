@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scenarios.kafka.formats.offsets_partition import partition_of_group
+from scenarios.kafka.formats.coordinator_records import partition_of_group
 from tests.kafka_cluster.applications import CLOSE_CONFIG, Host, Hosts, describe_topology, prepare
 from tests.kafka_cluster.cluster import KafkaCluster
 from tools.java import find_main_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scenarios.kafka.dumps.files import Dump, Dumps
-from scenarios.kafka.formats.client_log import ClientLog
+from scenarios.kafka.formats.log_files import ClientLog
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.logged_release import LoggedRelease
 

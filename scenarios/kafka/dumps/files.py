@@ -13,7 +13,6 @@ from typing import Final, Generic, TypeVar
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
-from scenarios.kafka.formats.client_log import CLIENT_PATTERN, VERSION_PATTERN, ClientLog, read_client_log
 from scenarios.kafka.formats.consumer_groups import (
     GroupMember,
     GroupState,
@@ -23,11 +22,19 @@ from scenarios.kafka.formats.consumer_groups import (
 )
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_collectors import MESSAGE_KEYS, ProcessLog, split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
-from scenarios.kafka.formats.rotated_logs import move_heads
+from scenarios.kafka.formats.log_files import (
+    CLIENT_PATTERN,
+    MESSAGE_KEYS,
+    VERSION_PATTERN,
+    ClientLog,
+    ProcessLog,
+    move_heads,
+    read_client_log,
+    split_log,
+)
+from scenarios.kafka.formats.properties import PREFIX_PATTERN, parse_streams_properties
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
-from scenarios.kafka.formats.streams_properties import PREFIX_PATTERN, parse_streams_properties
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.observation.errors import ObservationError

@@ -1,23 +1,137 @@
-"""Decoders of member metadata and assignments of a classic group, as its coordinator stores them.
+"""Member metadata and assignments of a classic group: decoders of what its coordinator stores, and encoders.
 
 A member's metadata is a `ConsumerProtocolSubscription` (versions 0 to 3) that contains the `SubscriptionInfo` of Kafka
-Streams; its assignment is a `ConsumerProtocolAssignment` that contains an `AssignmentInfo`. `SubscriptionInfo` and
-`AssignmentInfo` are supported in versions 1 to 11, all that releases up to 4.3 write.
+Streams, or what the sticky assignors of clients add; its assignment is a `ConsumerProtocolAssignment` that contains an
+`AssignmentInfo`. `SubscriptionInfo` and `AssignmentInfo` are supported in versions 1 to 11, all that releases up to 4.3
+write. `kafka-dump-log.sh` prints subscriptions and assignments decoded: these are encoded again.
 
 Source: `ConsumerProtocolSubscription.json`, `ConsumerProtocolAssignment.json`, `SubscriptionInfoData.json`;
 `org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo` and `ConsumerProtocolUtils` (hand-written
-encoders); `StreamsPartitionAssignor.getActiveTasks` and `PARTITION_COMPARATOR` (which task reads which partition).
+encoders); `StreamsPartitionAssignor.getActiveTasks` and `PARTITION_COMPARATOR` (which task reads which partition);
+`org.apache.kafka.clients.consumer.StickyAssignor.deserializeTopicPartitionAssignment` and
+`CooperativeStickyAssignor.memberData` (`STICKY_ASSIGNOR_USER_DATA_V1` and `_V0`,
+`COOPERATIVE_STICKY_ASSIGNOR_USER_DATA_V0`), kafka-clients 3.8 to 4.3.
 """
 
 from __future__ import annotations
 
+import base64
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.byte_reader import ByteReader
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.message_schemas import ByteReader
+
+_VERSION: Final = 3
+
+
+def encode_subscription(printed: Mapping[str, Any]) -> bytes:
+    """Encode a subscription in version 3.
+
+    Returns the bytes, as a member sends them. Raises KeyError, TypeError or ValueError if the subscription is
+    incomplete or malformed.
+    """
+    topics = b"".join(map(_text, printed["topics"]))
+    rack = printed.get("rackId")
+    return b"".join(
+        (
+            _int16(_VERSION),
+            _int32(len(printed["topics"])) + topics,
+            _data(printed.get("userData")),
+            _topic_partitions(printed.get("ownedPartitions") or ()),
+            _int32(printed.get("generationId", -1)),
+            _int16(-1) if rack is None else _text(rack),
+        )
+    )
+
+
+def encode_assignment(printed: Mapping[str, Any]) -> bytes:
+    """Encode an assignment in version 3.
+
+    Returns the bytes, as the leader sends them. Raises KeyError, TypeError or ValueError if the assignment is
+    incomplete or malformed.
+    """
+    return _int16(_VERSION) + _topic_partitions(printed["assignedPartitions"]) + _data(printed.get("userData"))
+
+
+def _topic_partitions(printed: Sequence[Mapping[str, Any]]) -> bytes:
+    entries = (
+        _text(entry["topic"]) + _int32(len(entry["partitions"])) + b"".join(map(_int32, entry["partitions"]))
+        for entry in printed
+    )
+    return _int32(len(printed)) + b"".join(entries)
+
+
+def _data(printed: str | None) -> bytes:
+    if printed is None:
+        return _int32(-1)
+    content = base64.b64decode(printed, validate=True)
+    return _int32(len(content)) + content
+
+
+def _text(text: str) -> bytes:
+    content = text.encode()
+    return _int16(len(content)) + content
+
+
+def _int16(value: int) -> bytes:
+    return value.to_bytes(2, signed=True)
+
+
+def _int32(value: int) -> bytes:
+    return value.to_bytes(4, signed=True)
+
+
+_UNREADABLE: Final = -1
+"""Generation of user data that Kafka cannot read, and ignores (`AbstractStickyAssignor.DEFAULT_GENERATION`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StickyUserData:
+    """The previous assignment as a member reports it to the sticky assignor.
+
+    Attributes:
+        partitions: Partitions that it had, in the order of the data, which the assignor depends on.
+        generation: Generation in which it had them; None if the data has none.
+    """
+
+    partitions: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+
+
+def decode_sticky_user_data(data: bytes) -> StickyUserData:
+    """Decode the user data of the eager sticky assignor; as in Kafka, data that cannot be read says nothing."""
+    if not data:
+        return StickyUserData()
+    try:
+        return _read(data, has_generation=True)
+    except FormatError:
+        pass
+    try:
+        return _read(data, has_generation=False)
+    except FormatError:
+        return StickyUserData((), _UNREADABLE)
+
+
+def decode_cooperative_generation(data: bytes) -> int | None:
+    """Decode the user data of the cooperative sticky assignor: a generation; None without data."""
+    if not data:
+        return None
+    try:
+        return ByteReader(data, "CooperativeStickyAssignorUserData").int32("generation")
+    except FormatError:
+        return _UNREADABLE
+
+
+def _read(data: bytes, *, has_generation: bool) -> StickyUserData:
+    reader = ByteReader(data, "StickyAssignorUserData")
+    listed = reader.array("topics", lambda _: (reader.string("topic"), reader.array("partitions", reader.int32)))
+    partitions = tuple(TopicPartition(topic, partition) for topic, numbers in listed for partition in numbers)
+    return StickyUserData(partitions, reader.int32("generation") if has_generation else None)
+
 
 LATEST_OFFSET: Final = -2
 """Offset sum of a task that is active on the thread (`Task.LATEST_OFFSET`)."""

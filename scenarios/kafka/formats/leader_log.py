@@ -1,10 +1,14 @@
-"""Log of a Kafka Streams group leader at INFO or DEBUG: the assignments of successive rebalances.
+"""Logs of the members of a Kafka Streams group: assignments, states of clients before them, and reasons to join again.
 
-Supported are the messages of `StreamsPartitionAssignor` in releases 2.4 to 4.x; other lines are ignored. A log has no
-time zone: times are read as UTC. `log_collectors` removes what containers and collectors add to its lines.
+Supported are the messages of `StreamsPartitionAssignor` in releases 2.4 to 4.x, at INFO or DEBUG; other lines are
+ignored. `HighAvailabilityTaskAssignor` logs the states of the clients, its input, at INFO with its answer, and the
+leader at DEBUG before any assignor. A log has no time zone: times are read as UTC. `log_files` removes what containers
+and collectors add to its lines.
 
 Source: `org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor` (`assignTasksToClients`,
-`computeNewAssignment`, `addClientAssignments`), `ClientState.currentAssignment`.
+`computeNewAssignment`, `addClientAssignments`; `assignTasksToInternalClients`: `Assigning tasks and … standby
+replicas`), `ClientState.currentAssignment` and `toString`, `HighAvailabilityTaskAssignor.assign` (`Decided on
+assignment`), `AbstractCoordinator.requestRejoin` and `maybeLeaveGroup` (since Kafka 3.2).
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.naming import TASK_PATTERN, UUID_PATTERN
+from scenarios.kafka.naming import TASK_PATTERN, UUID_PATTERN, process_client_id
 
 RELEVANT_LINE = (
     r"participating in this rebalance|Assigning stateful tasks: |and stateless tasks: |including stateful"
@@ -232,3 +236,98 @@ def find_leader(line: str) -> str | None:
     """Return the stream thread that has written a line; None if it names none."""
     match = _THREAD.search(line)
     return match[1] if match else None
+
+
+_REASON = re.compile(
+    r"\[Consumer (?:instanceId=\S+, )?clientId=([^,\]]+), groupId=([^\]]*)\] "
+    r"(Request joining group due to: |Member \S+ sending LeaveGroup request(?: to coordinator .* due to )?)(.*)"
+)
+_WITHOUT_CAUSE = ("group is already rebalancing", "need to re-join with the given member-id", "rebalance failed due to")
+"""Reasons that follow from a rebalance which another one caused."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinReason:
+    """Why a client joined again, or left.
+
+    Attributes:
+        at_ms: Time since 1970, read as UTC.
+        client_id: Client id that the threads of the process share.
+        leaves: Whether it left the group.
+        reason: The reason, as logged.
+    """
+
+    at_ms: int
+    client_id: str
+    leaves: bool
+    reason: str
+
+
+def parse_join_reasons(text: str, group: str) -> Iterator[JoinReason]:
+    """Yield the reasons that caused rebalances of a group, in the order of the log."""
+    for line in text.split("\n"):
+        if "group" not in line and "Group" not in line:
+            continue
+        match = _REASON.search(line)
+        at_ms = find_time_ms(line) if match else None
+        if match is None or at_ms is None or match[2] != group:
+            continue
+        leaves = match[3].startswith("Member")
+        reason = match[4].strip()
+        if leaves or not reason.startswith(_WITHOUT_CAUSE):
+            yield JoinReason(at_ms, process_client_id(match[1]), leaves, reason)
+
+
+_STATES = ("Decided on assignment: {", "Assigning tasks and ")
+_CLIENT = re.compile(
+    rf"({UUID_PATTERN})=\[activeTasks: \(\[[^\]]*\]\) standbyTasks: \(\[[^\]]*\]\) prevActiveTasks: \(\[([^\]]*)\]\) "
+    r"prevStandbyTasks: \(\[([^\]]*)\]\) changelogOffsetTotalsByTask: \(\[[^\]]*\]\) taskLagTotals: \(\[([^\]]*)\]\)"
+)
+_LAG = re.compile(r"(\d{1,9}_\d{1,9})=(-?\d{1,19})")
+_NUMBERED_TASK = re.compile(r"\d{1,9}_\d{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class StateBeforeAssignment:
+    """State of a client before an assignment.
+
+    Attributes:
+        active: Previous active tasks.
+        standby: Previous standby tasks.
+        lags: Lag of each stateful task, as in `KafkaStreamsState.task_lags`.
+    """
+
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+    lags: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedState:
+    """State of all clients before an assignment.
+
+    Attributes:
+        at_ms: Time since 1970, read as UTC.
+        clients: State by process id.
+    """
+
+    at_ms: int
+    clients: Mapping[str, StateBeforeAssignment]
+
+
+def parse_states(text: str) -> Iterator[LoggedState]:
+    """Yield the states in a log, in its order; lines without a time and truncated ones are skipped."""
+    for line in text.split("\n"):
+        if not any(start in line for start in _STATES):
+            continue
+        at_ms = find_time_ms(line)
+        clients = {
+            process: StateBeforeAssignment(
+                tuple(_NUMBERED_TASK.findall(active)),
+                tuple(_NUMBERED_TASK.findall(standby)),
+                {task: int(lag) for task, lag in _LAG.findall(lags)},
+            )
+            for process, active, standby, lags in _CLIENT.findall(line)
+        }
+        if at_ms is not None and clients and len(clients) == line.count("taskLagTotals: ("):
+            yield LoggedState(at_ms, clients)

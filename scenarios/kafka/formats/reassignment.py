@@ -1,11 +1,14 @@
-"""Reassignment JSON, version 1: input of `kafka-reassign-partitions.sh`, and output of its `--generate`.
+"""JSON of `kafka-reassign-partitions.sh` and `kafka-leader-election.sh`: reassignments, topics to move, elections.
 
 The output of `--generate` contains the current and the proposed assignment; the parser reads the proposed one. It also
 reads the `proposals` of Cruise Control's JSON responses.
 
-Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData`: a missing version
-is 1, missing `log_dirs` are `any`; `parseExecuteAssignmentArgs`: rejects empty files, duplicate partitions or brokers,
-and unknown brokers), `com.linkedin.kafka.cruisecontrol.executor.ExecutionProposal` (`getJsonStructure`).
+Source: `org.apache.kafka.tools.reassign.ReassignPartitionsCommand` (`parsePartitionReassignmentData` and
+`parseTopicsData`: a missing version is 1, missing `log_dirs` are `any`; `parseExecuteAssignmentArgs` and
+`parseGenerateAssignmentArgs`: reject empty files, duplicate topics, partitions or brokers, and unknown brokers),
+`com.linkedin.kafka.cruisecontrol.executor.ExecutionProposal` (`getJsonStructure`),
+`org.apache.kafka.tools.LeaderElectionCommand` (`parseReplicaElectionData`: skips a partition whose preferred leader
+already leads it).
 """
 
 from __future__ import annotations
@@ -20,6 +23,18 @@ from typing import Any
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.language.errors import format_count
+
+
+def election_json(partitions: Iterable[TopicPartition]) -> str:
+    """Return the JSON that elects the preferred leaders of partitions.
+
+    Raises ValueError if there are no partitions; the tool rejects an empty file.
+    """
+    lines = [json.dumps({"topic": partition.topic, "partition": partition.partition}) for partition in partitions]
+    if not lines:
+        raise ValueError("no partitions to elect leaders for")
+    return '{"partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
+
 
 ANY_LOG_DIR = "any"
 """Value in `log_dirs` of a replica whose directory the broker chooses."""
@@ -171,3 +186,58 @@ def _is_absolute(path: str) -> bool:
 
 def _is_id(value: Any) -> bool:
     return type(value) is int and 0 <= value <= _INT_MAX
+
+
+_OPTION = "--topics-to-move-json-file"
+_TOPICS_EXAMPLE = '{"version": 1, "topics": [{"topic": "orders"}]}'
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTopic:
+    """A topic to move. `name`: topic name."""
+
+    line: int
+    name: str
+
+
+def parse_topics_to_move(text: str) -> tuple[ListedTopic, ...]:
+    """Parse the topics to move.
+
+    Returns the topics, in the order of the text. Raises FormatError if the text is not such JSON, its version is not 1,
+    or it has no topics or a duplicate one.
+    """
+    start = text.find("{")
+    if start < 0:
+        raise FormatError(None, f"no JSON; {_OPTION} requires {_TOPICS_EXAMPLE}")
+    first_line = text.count("\n", 0, start) + 1
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(first_line, f"invalid JSON: {error}") from None
+    if not isinstance(content, dict) or content.get("version", 1) != 1:
+        raise FormatError(first_line, f"version is not 1; {_OPTION} requires {_TOPICS_EXAMPLE}")
+    if "partitions" in content and "topics" not in content:
+        raise FormatError(
+            first_line, f"this is a reassignment; pass it with --from. {_OPTION} requires {_TOPICS_EXAMPLE}"
+        )
+    entries = content.get("topics")
+    if not isinstance(entries, list) or not entries:
+        raise FormatError(first_line, f"topics is not a non-empty list; {_OPTION} requires {_TOPICS_EXAMPLE}")
+    lines = list(entry_lines(text, start))
+    return _parse_topics(entries, lines if len(lines) == len(entries) else [first_line] * len(entries))
+
+
+def _parse_topics(entries: list[Any], lines: list[int]) -> tuple[ListedTopic, ...]:
+    index_of: dict[str, int] = {}
+    topics = []
+    for i, (entry, line) in enumerate(zip(entries, lines, strict=True)):
+        name = entry.get("topic") if isinstance(entry, dict) else None
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise FormatError(line, f'topics[{i}] has no topic name (such as {{"topic": "orders"}})')
+        if name in index_of:
+            raise FormatError(line, f"topics[{i}]: duplicate topic '{name}' (first in topics[{index_of[name]}])")
+        index_of[name] = i
+        topics.append(ListedTopic(line, name))
+    return tuple(topics)

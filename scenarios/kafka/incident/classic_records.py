@@ -26,12 +26,13 @@ from scenarios.kafka.formats.consumer_protocol import (
     decode_assignment,
     decode_consumer_assignment,
     decode_consumer_subscription,
+    decode_cooperative_generation,
+    decode_sticky_user_data,
     decode_subscription,
 )
 from scenarios.kafka.formats.coordinator_records import CoordinatorRecord
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.message_schemas import Message
-from scenarios.kafka.formats.sticky_user_data import decode_cooperative_generation, decode_sticky_user_data
 from scenarios.kafka.incident.consumer_clients import (
     check_partitions,
     recorded_consumer,

@@ -20,14 +20,14 @@ from typing import Final
 
 from assignors.model.consumer_group import ConsumerMember
 from assignors.model.ids import TopicId, TopicPartition
-from scenarios.kafka.formats.coordinator_records import CoordinatorRecord
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     CONSUMER_CURRENT,
     CONSUMER_MEMBER,
     CONSUMER_PARTITIONS,
     CONSUMER_PATTERN,
     CONSUMER_TARGET,
     CONSUMER_TARGET_MEMBER,
+    CoordinatorRecord,
 )
 from scenarios.kafka.formats.message_schemas import Message
 from scenarios.kafka.incident.consumer_clients import check_partitions, with_clients, with_partition_counts

@@ -15,8 +15,7 @@ from assignors.tasks.streams_group_sticky import RELEASES
 from scenarios.kafka.dumps.client_logs import with_printed_topology
 from scenarios.kafka.dumps.files import LOGS, Dumps, read_dumps
 from scenarios.kafka.dumps.history import select_application
-from scenarios.kafka.formats.coordinator_records import CoordinatorRecord, decode_record, is_about_group
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     CONSUMER_CURRENT,
     CONSUMER_GROUP,
     CONSUMER_MEMBER,
@@ -24,15 +23,18 @@ from scenarios.kafka.formats.coordinator_schemas import (
     CONSUMER_PATTERN,
     CONSUMER_TARGET,
     CONSUMER_TARGET_MEMBER,
+    DEFAULT_PARTITIONS,
     GROUP_METADATA,
+    CoordinatorRecord,
+    decode_record,
+    is_about_group,
+    looks_like_printed_records,
+    parse_printed_records,
+    partition_of_group,
 )
-from scenarios.kafka.formats.join_reasons import parse_join_reasons
-from scenarios.kafka.formats.leader_log import LoggedRebalance
-from scenarios.kafka.formats.leader_states import parse_states
+from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_join_reasons, parse_states
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_collectors import split_log
-from scenarios.kafka.formats.offsets_partition import DEFAULT_PARTITIONS, partition_of_group
-from scenarios.kafka.formats.printed_records import looks_like_printed_records, parse_printed_records
+from scenarios.kafka.formats.log_files import split_log
 from scenarios.kafka.formats.record_batches import looks_like_segment, read_segment
 from scenarios.kafka.incident.classic_records import (
     classic_consumer_rebalances,

@@ -11,9 +11,7 @@ from typing import Final
 
 from assignors.model.ids import TaskId
 from scenarios.kafka.dumps.groups import from_leader
-from scenarios.kafka.formats.join_reasons import JoinReason
-from scenarios.kafka.formats.leader_log import LoggedRebalance
-from scenarios.kafka.formats.leader_states import LoggedState
+from scenarios.kafka.formats.leader_log import JoinReason, LoggedRebalance, LoggedState
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import UUID_PATTERN
 from scenarios.kafka.observation.errors import ObservationError

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenarios.kafka.formats.coordinator_records import CoordinatorRecord
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     STREAMS_CURRENT,
     STREAMS_GROUP,
     STREAMS_MEMBER,
     STREAMS_TARGET,
     STREAMS_TARGET_MEMBER,
     STREAMS_TOPOLOGY,
+    CoordinatorRecord,
 )
 from scenarios.kafka.formats.message_schemas import Message
 from scenarios.kafka.incident.coordinator_replay import CoordinatorReplay

@@ -24,10 +24,11 @@ from scenarios.kafka.formats.consumer_protocol import (
     decode_assignment,
     decode_consumer_assignment,
     decode_consumer_subscription,
+    decode_cooperative_generation,
+    decode_sticky_user_data,
     decode_subscription,
 )
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.sticky_user_data import decode_cooperative_generation, decode_sticky_user_data
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import process_client_id, trailing_uuid
 from scenarios.kafka.observation.errors import ObservationError

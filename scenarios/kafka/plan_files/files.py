@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.leader_election import election_json
-from scenarios.kafka.formats.reassignment import reassignment_json
+from scenarios.kafka.formats.reassignment import election_json, reassignment_json
 from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
 from scenarios.kafka.plan_files.changes import ReplicaChange, is_reversible, reverse_change
 from scenarios.kafka.plan_files.scripts import script_text

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from scenarios.kafka.formats.client_log import read_client_log
-from scenarios.kafka.formats.log_collectors import split_log
+from scenarios.kafka.formats.log_files import read_client_log, split_log
 from scenarios.kafka.formats.topology import parse_topology
 
 TOPOLOGY = """\

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.kafka.formats.coordinator_records import decode_record
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     GROUP_METADATA,
     STREAMS_CURRENT,
     STREAMS_GROUP,
@@ -13,6 +12,7 @@ from scenarios.kafka.formats.coordinator_schemas import (
     STREAMS_TARGET,
     STREAMS_TARGET_MEMBER,
     STREAMS_TOPOLOGY,
+    decode_record,
 )
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.record_batches import LogRecord

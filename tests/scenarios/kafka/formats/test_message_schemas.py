@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     CONSUMER_PARTITIONS,
     CONSUMER_PATTERN,
     GROUP_METADATA,

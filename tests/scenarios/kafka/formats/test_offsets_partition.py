@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.kafka.formats.offsets_partition import partition_of_group
+from scenarios.kafka.formats.coordinator_records import partition_of_group
 
 
 @pytest.mark.parametrize(

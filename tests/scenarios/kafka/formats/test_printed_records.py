@@ -8,9 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from scenarios.kafka.formats.coordinator_records import CoordinatorRecord
+from scenarios.kafka.formats.coordinator_records import (
+    CoordinatorRecord,
+    looks_like_printed_records,
+    parse_printed_records,
+)
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.printed_records import looks_like_printed_records, parse_printed_records
 from scenarios.kafka.incident.classic_records import classic_rebalances
 from scenarios.kafka.incident.streams_records import streams_rebalances
 from scenarios.kafka.observation.errors import ObservationError

@@ -10,10 +10,20 @@ from contextlib import suppress
 import pyarrow as pa
 import pytest
 
-from scenarios.kafka.formats import decompression
-from scenarios.kafka.formats.decompression import GZIP, LZ4, NONE, SNAPPY, ZSTD
+from scenarios.kafka.formats import record_batches
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.record_batches import LogRecord, crc32c, looks_like_segment, read_segment
+from scenarios.kafka.formats.record_batches import (
+    GZIP,
+    LZ4,
+    NONE,
+    SNAPPY,
+    ZSTD,
+    LogRecord,
+    crc32c,
+    decompress,
+    looks_like_segment,
+    read_segment,
+)
 from tests.scenarios.kafka.incident.recorded_segments import segment
 
 CONTROL = 0x20
@@ -77,7 +87,7 @@ def test_records_are_read_with_every_codec(codec: int) -> None:
 
 def test_snappy_block_without_header_is_read() -> None:
     packed = pa.Codec("snappy").compress(TWO, asbytes=True)
-    assert decompression.decompress(SNAPPY, packed) == TWO
+    assert decompress(SNAPPY, packed) == TWO
 
 
 def test_time_of_a_topic_with_append_time_is_that_of_the_broker() -> None:
@@ -143,19 +153,19 @@ def test_damaged_compressed_content_is_rejected(codec: int) -> None:
         if damaged:
             damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
         with suppress(FormatError):
-            decompression.decompress(codec, bytes(damaged))
+            decompress(codec, bytes(damaged))
 
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
 def test_content_that_would_not_fit_in_memory_is_rejected(codec: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decompression, "MAX_BATCH_BYTES", 100_000)
+    monkeypatch.setattr(record_batches, "MAX_BATCH_BYTES", 100_000)
     with pytest.raises(FormatError, match=r"a batch of more than 100,000 bytes"):
-        decompression.decompress(codec, COMPRESSORS[codec](bytes(200_001)))
+        decompress(codec, COMPRESSORS[codec](bytes(200_001)))
 
 
 def test_unknown_codec_is_rejected() -> None:
     with pytest.raises(FormatError, match="unknown compression codec 5"):
-        decompression.decompress(5, b"")
+        decompress(5, b"")
 
 
 def test_segments_of_brokers_are_recognized() -> None:

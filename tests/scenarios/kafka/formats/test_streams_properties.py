@@ -7,7 +7,7 @@ import random
 import pytest
 
 from scenarios.kafka.dumps.files import PROPERTIES, detect_kind
-from scenarios.kafka.formats.streams_properties import parse_streams_properties
+from scenarios.kafka.formats.properties import parse_streams_properties
 
 CONFIGS = {"application.id": "shop", "num.standby.replicas": "1", "session.timeout.ms": "30000"}
 UNRELATED = ("server.port=8080", "logging.level.root=INFO", "listeners=http://0.0.0.0:8088", "ksql.service.id=one_")

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.topics_to_move import ListedTopic, parse_topics_to_move
+from scenarios.kafka.formats.reassignment import ListedTopic, parse_topics_to_move
 
 
 def test_topics_are_read_with_their_lines() -> None:

@@ -17,16 +17,16 @@ from assignors.model.consumer_group import (
     ConsumerTopic,
 )
 from assignors.model.ids import TopicId, TopicPartition
-from scenarios.kafka.formats.coordinator_records import CoordinatorRecord
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     CONSUMER_CURRENT,
     CONSUMER_GROUP,
     CONSUMER_MEMBER,
     CONSUMER_TARGET,
     CONSUMER_TARGET_MEMBER,
     GROUP_METADATA,
+    CoordinatorRecord,
+    parse_printed_records,
 )
-from scenarios.kafka.formats.printed_records import parse_printed_records
 
 GROUP = "billing"
 START_MS = 1_764_105_600_000

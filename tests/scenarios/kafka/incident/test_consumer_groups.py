@@ -10,13 +10,13 @@ import pytest
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.dumps.files import Dumps
-from scenarios.kafka.formats.coordinator_records import decode_record
-from scenarios.kafka.formats.coordinator_schemas import (
+from scenarios.kafka.formats.coordinator_records import (
     CONSUMER_CURRENT,
     CONSUMER_MEMBER,
     CONSUMER_PARTITIONS,
     CONSUMER_PATTERN,
     CONSUMER_TARGET_MEMBER,
+    decode_record,
 )
 from scenarios.kafka.formats.record_batches import LogRecord
 from scenarios.kafka.incident.causes import rebalance_causes

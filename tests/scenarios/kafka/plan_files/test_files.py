@@ -13,8 +13,7 @@ import pytest
 
 from assignors.model.ids import TopicPartition
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
-from scenarios.kafka.formats.leader_election import election_json
-from scenarios.kafka.formats.reassignment import parse_reassignment, reassignment_json
+from scenarios.kafka.formats.reassignment import election_json, parse_reassignment, reassignment_json
 from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
 from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes, reverse_change
 from scenarios.kafka.plan_files.files import plan_files
