@@ -12,8 +12,7 @@ from assignor_sim.text_files import write_text
 from scenarios.load import Scenario, ScenarioError, loads
 
 if TYPE_CHECKING:
-    from scenarios.kafka.observation.history import RebalanceHistory
-    from scenarios.kafka.observation.observation import Observation
+    from scenarios.kafka.observation.observation import Observation, RebalanceHistory
 
 MEASURED_S = 5.0
 """Default time for measuring produce rates of a running cluster."""
@@ -113,7 +112,7 @@ def import_cluster(
     """
     from scenarios.kafka.dumps.client_metrics import is_address, read_client_metrics
     from scenarios.kafka.observation.client_calibration import with_client_metrics
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
 
     if (bootstrap is None) == (dumps is None):
         raise ObservationError("give either a running cluster (bootstrap) or a folder of dumps")
@@ -151,7 +150,7 @@ def import_cluster(
 
 
 def _check_release(kafka: str) -> None:
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.releases import UnknownReleaseError, parse_release
 
     try:
@@ -163,8 +162,7 @@ def _check_release(kafka: str) -> None:
 def _make_scenario(
     observation: Observation, history: RebalanceHistory | None, remarks: Sequence[str]
 ) -> ImportedScenario:
-    from scenarios.kafka.observation.errors import ObservationError
-    from scenarios.kafka.observation.observation import BROKER_CONFIGS_NOT_VISIBLE
+    from scenarios.kafka.observation.observation import BROKER_CONFIGS_NOT_VISIBLE, ObservationError
 
     if observation.consumers is None:
         from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text

@@ -35,8 +35,7 @@ from scenarios.kafka.incident.unrecorded_offsets import (
     recompute_target,
     with_reported,
 )
-from scenarios.kafka.observation.client_names import client_names
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError, client_names
 from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
 from scenarios.language.releases import UnknownReleaseError, parse_release, reports_task_offsets
 from scenarios.load import AssignorSpec, Scenario, loads

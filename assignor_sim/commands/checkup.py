@@ -104,7 +104,7 @@ def checkup(
     from pipeline.pool import PoolError
     from reports.analysis.checkup.lock import LockError, read_lock
     from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.text_files import UnreadableError
     from scenarios.load import ScenarioError
     from simulator.results.regular_files import read_document
@@ -185,7 +185,7 @@ def _check_source(
 
     Raises ObservationError if there is none, or several; or an option of an import has no import.
     """
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
 
     sources = [name for name, value in (("SCENARIO", scenario), ("--bootstrap", bootstrap), ("--from", dumps)) if value]
     if len(sources) != 1:

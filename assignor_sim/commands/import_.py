@@ -84,7 +84,7 @@ def import_(
     from assignor_sim.console.progress import show_progress
     from assignor_sim.text_files import check_output
     from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.errors import ScenarioError
     from scenarios.language.text_files import UnreadableError
 
@@ -117,7 +117,7 @@ def import_(
 def _check_options(
     bootstrap: str | None, from_: Path | None, only_live: Mapping[str, object], only_dumps: Mapping[str, object]
 ) -> None:
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
 
     if (bootstrap is None) == (from_ is None):
         raise ObservationError(

@@ -89,7 +89,7 @@ def incident(
     from assignor_sim.text_files import check_output, write_text
     from assignors.errors import UnknownAssignorError
     from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.errors import ScenarioError
     from scenarios.language.text_files import UnreadableError
 
@@ -141,7 +141,7 @@ def _print(report: IncidentReport, task: str | None, format_: OutputFormat) -> N
 
 
 def _check_task(report: IncidentReport, task: str) -> None:
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
 
     tasks = list(report.rebalances[-1].owners)
     noun = "partition" if report.is_consumer_group else "task"
@@ -154,7 +154,7 @@ def _check_task(report: IncidentReport, task: str) -> None:
 
 def _parse_time(option: str, text: str | None) -> int | None:
     """Return a time in ms since 1970, in UTC without an offset; raise ObservationError if the text is not a time."""
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
 
     if text is None:
         return None

@@ -83,7 +83,7 @@ def watch(
     from assignors.errors import AssignorError
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.live.client_properties import client_settings
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.errors import ScenarioError
     from scenarios.language.text_files import UnreadableError
 

@@ -61,7 +61,7 @@ def parse_racks(rack: Iterable[str] | None) -> list[tuple[str, str | None]]:
 
 
 def _parse_pair(option: str, text: str) -> tuple[str, str]:
-    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import ObservationError
 
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

@@ -16,8 +16,7 @@ from scenarios.kafka.observation.consumer_scenario_writer import (
     consumer_warnings,
     has_kafkas_assignor,
 )
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.observation import Observation, ObservationError
 from scenarios.load import loads
 from scenarios.watch.watched_group import WatchedGroup
 

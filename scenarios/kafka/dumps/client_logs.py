@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from scenarios.kafka.dumps.files import Dump, Dumps
 from scenarios.kafka.formats.log_files import ClientLog
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.logged_release import LoggedRelease
+from scenarios.kafka.observation.observation import ObservationError
 
 
 def with_printed_topology(dumps: Dumps, group: str) -> Dumps:

@@ -12,7 +12,7 @@ from typing import Final
 from scenarios.kafka.formats.client_metrics import ClientScrape, client_scrapes
 from scenarios.kafka.formats.exposition import parse_samples
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 _SCHEMES: Final = ("http://", "https://")

@@ -20,8 +20,13 @@ from scenarios.kafka.formats.topics import DescribedTopic
 from scenarios.kafka.naming import is_base64_uuid, process_client_id
 from scenarios.kafka.observation.consumer_assignor import migration_warnings
 from scenarios.kafka.observation.consumer_scenario_writer import consumer_names
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import Observation, ObservedConsumer, ObservedConsumers, ObservedTopic
+from scenarios.kafka.observation.observation import (
+    Observation,
+    ObservationError,
+    ObservedConsumer,
+    ObservedConsumers,
+    ObservedTopic,
+)
 from scenarios.kafka.observation.stated_racks import StatedRacks, matches_consumer
 from scenarios.language.consumer_configs import strategy_name
 

@@ -37,7 +37,7 @@ from scenarios.kafka.formats.properties import PREFIX_PATTERN, parse_streams_pro
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from simulator.results.regular_files import open_regular
 

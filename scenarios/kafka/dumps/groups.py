@@ -11,9 +11,13 @@ from scenarios.kafka.formats.consumer_groups import GroupMember
 from scenarios.kafka.formats.leader_log import LoggedClient, LoggedRebalance
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember
 from scenarios.kafka.naming import process_client_id, trailing_uuid
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedProcess, ObservedSubtopology, ObservedThread
-from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.kafka.observation.observation import (
+    ObservationError,
+    ObservedProcess,
+    ObservedSubtopology,
+    ObservedThread,
+    sort_tasks,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,15 @@ from typing import Final
 from scenarios.kafka.dumps.groups import ObservedGroup, from_leader
 from scenarios.kafka.formats.leader_log import LoggedRebalance
 from scenarios.kafka.naming import application_of_thread
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import MembershipChange, ObservedRebalance, RebalanceHistory
-from scenarios.kafka.observation.observation import ObservedProcess, ObservedThread
-from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.kafka.observation.observation import (
+    MembershipChange,
+    ObservationError,
+    ObservedProcess,
+    ObservedRebalance,
+    ObservedThread,
+    RebalanceHistory,
+    sort_tasks,
+)
 from scenarios.language.errors import format_count
 from scenarios.language.units import format_duration
 

@@ -30,14 +30,14 @@ from scenarios.kafka.formats.streams_groups import StreamsGroupMember
 from scenarios.kafka.formats.topics import DescribedTopic
 from scenarios.kafka.naming import application_of_thread
 from scenarios.kafka.observation.described_subtopologies import applications_of_topology, describe_subtopologies
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.logged_release import with_logged_release
 from scenarios.kafka.observation.observation import (
     Observation,
+    ObservationError,
     ObservedProcess,
     ObservedSubtopology,
     ObservedTopic,
+    RebalanceHistory,
 )
 from scenarios.kafka.observation.stated_racks import StatedRacks, check_stated_racks, matching_racks
 from scenarios.language.errors import format_list

@@ -41,9 +41,8 @@ from scenarios.kafka.incident.consumer_clients import (
 )
 from scenarios.kafka.incident.recorded import RecordedConsumer, RecordedGroup, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import process_client_id
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.group_snapshot import GroupKind
-from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.kafka.observation.observation import ObservationError, sort_tasks
 
 CONSUMER_PROTOCOL: Final = "consumer"
 """Protocol type of consumers; other clients, such as workers of Kafka Connect, have others."""

@@ -16,8 +16,7 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.incident.recorded import RecordedConsumer, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import TOPIC_PATTERN
 from scenarios.kafka.observation.consumer_scenario_writer import consumer_names
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedConsumer
+from scenarios.kafka.observation.observation import ObservationError, ObservedConsumer
 
 _SESSION_MS: Final = 45_000
 """Default of `group.consumer.session.timeout.ms`."""

@@ -19,10 +19,11 @@ from scenarios.kafka.incident.night import (
     session_timeout_ms,
 )
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import ConsumerHistory, MembershipChange
 from scenarios.kafka.observation.observation import (
+    ConsumerHistory,
+    MembershipChange,
     Observation,
+    ObservationError,
     ObservedConsumer,
     ObservedConsumers,
     ObservedTopic,

@@ -33,8 +33,8 @@ from scenarios.kafka.formats.message_schemas import Message
 from scenarios.kafka.incident.consumer_clients import check_partitions, with_clients, with_partition_counts
 from scenarios.kafka.incident.coordinator_replay import CoordinatorReplay
 from scenarios.kafka.incident.recorded import RecordedConsumer, RecordedGroup, RecordedMember, RecordedRebalance
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.group_snapshot import GroupKind
+from scenarios.kafka.observation.observation import ObservationError
 
 _MAX_NAMED = 5
 

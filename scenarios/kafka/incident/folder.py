@@ -46,7 +46,7 @@ from scenarios.kafka.incident.leader_logs import ApplicationLogs, rebalances_of_
 from scenarios.kafka.incident.recorded import RecordedGroup
 from scenarios.kafka.incident.streams_records import streams_rebalances
 from scenarios.kafka.naming import UUID_PATTERN
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.language.releases import parse_release
 from scenarios.language.text_files import MAX_IMPORT_BYTES
 from simulator.group.streams_coordinator import Rules

@@ -14,8 +14,7 @@ from scenarios.kafka.dumps.groups import from_leader
 from scenarios.kafka.formats.leader_log import JoinReason, LoggedRebalance, LoggedState
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import UUID_PATTERN
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedThread
+from scenarios.kafka.observation.observation import ObservationError, ObservedThread
 
 LONGEST_DECISION_MS: Final = 30_000
 """Maximum time between the state that a leader logs, its answer, and the record of it."""

@@ -15,19 +15,21 @@ from scenarios.kafka.incident.membership import ChangeKind, RecordedChange, clie
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
 from scenarios.kafka.incident.states import KnownCluster, all_tasks
 from scenarios.kafka.observation.described_subtopologies import describe_subtopologies
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import MembershipChange, ObservedRebalance, RebalanceHistory
 from scenarios.kafka.observation.logged_release import with_logged_release
 from scenarios.kafka.observation.observation import (
+    MembershipChange,
     Observation,
+    ObservationError,
     ObservedBroker,
     ObservedProcess,
+    ObservedRebalance,
     ObservedSubtopology,
     ObservedThread,
     ObservedTopic,
+    RebalanceHistory,
+    sort_tasks,
 )
 from scenarios.kafka.observation.stated_racks import StatedRacks, check_stated_racks, with_stated_racks
-from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.language.units import parse_duration_ms
 
 STANDBYS: Final = "num.standby.replicas"

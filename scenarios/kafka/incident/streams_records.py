@@ -24,8 +24,7 @@ from scenarios.kafka.formats.message_schemas import Message
 from scenarios.kafka.incident.coordinator_replay import CoordinatorReplay
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import process_client_id
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.kafka.observation.observation import ObservationError, sort_tasks
 
 _STABLE: Final = 1
 """State of a member with its target assignment (`MemberState.STABLE`)."""

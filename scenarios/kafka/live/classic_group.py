@@ -21,9 +21,13 @@ from scenarios.kafka.formats.consumer_protocol import (
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.live.admin_api import AdminResponse
 from scenarios.kafka.naming import process_client_id
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedProcess, ObservedThread
-from scenarios.kafka.observation.tasks import parse_task_id, sort_tasks
+from scenarios.kafka.observation.observation import (
+    ObservationError,
+    ObservedProcess,
+    ObservedThread,
+    parse_task_id,
+    sort_tasks,
+)
 
 _STREAMS_PROTOCOL: Final = "stream"
 _STABLE: Final = "Stable"

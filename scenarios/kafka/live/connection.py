@@ -18,7 +18,7 @@ from scenarios.kafka.live import messages
 from scenarios.kafka.live.admin_api import AdminResponse
 from scenarios.kafka.live.client_properties import ClientSettings
 from scenarios.kafka.live.oauth_tokens import TokenSource
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its own files with a deprecated function.

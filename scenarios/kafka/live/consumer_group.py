@@ -19,8 +19,7 @@ from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.live.classic_group import empty_group_message
 from scenarios.kafka.live.running_group import find_group_type, poll_until_stable
 from scenarios.kafka.observation.consumer_assignor import migration_warnings
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedConsumer, ObservedConsumers
+from scenarios.kafka.observation.observation import ObservationError, ObservedConsumer, ObservedConsumers
 from scenarios.language.errors import format_list
 
 _STREAMS_PROTOCOL: Final = "stream"

@@ -13,7 +13,7 @@ from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.live.topics import observed_topic, partition_sizes
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ from scenarios.kafka.formats.consumer_protocol import (
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import process_client_id, trailing_uuid
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.group_snapshot import (
     GroupKind,
     GroupPhase,
@@ -39,8 +38,7 @@ from scenarios.kafka.observation.group_snapshot import (
     SnapshotMember,
     TaskProgress,
 )
-from scenarios.kafka.observation.observation import Observation
-from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.kafka.observation.observation import Observation, ObservationError, sort_tasks
 
 _PHASES: Final = {"Stable": GroupPhase.STABLE, "Empty": GroupPhase.EMPTY, "Dead": GroupPhase.GONE}
 _STICKY: Final = "sticky"

@@ -20,14 +20,16 @@ from scenarios.kafka.live.consumer_group import is_consumer_group, observe_consu
 from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.live.running_group import RunningGroup, observe_group
 from scenarios.kafka.live.topics import measure_topics
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import (
     BROKER_CONFIGS_NOT_VISIBLE,
     Observation,
+    ObservationError,
     ObservedBroker,
     ObservedProcess,
     ObservedSubtopology,
     ObservedTopic,
+    parse_task_id,
+    sort_tasks,
 )
 from scenarios.kafka.observation.stated_racks import (
     StatedRacks,
@@ -35,7 +37,6 @@ from scenarios.kafka.observation.stated_racks import (
     with_stated_consumer_racks,
     with_stated_racks,
 )
-from scenarios.kafka.observation.tasks import parse_task_id, sort_tasks
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.section import config_keys
 from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL

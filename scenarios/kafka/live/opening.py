@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scenarios.kafka.live.admin_api import AdminApi
 from scenarios.kafka.live.client_properties import ClientSettings
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 
 @contextlib.contextmanager

@@ -9,9 +9,8 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.live.group_polling import PolledGroup, TransientError
 from scenarios.kafka.live.observe import observe, observe_consumers
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.group_snapshot import GroupKind
-from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.observation import Observation, ObservationError
 from scenarios.kafka.observation.stated_racks import StatedRacks
 
 _Response = TypeVar("_Response")

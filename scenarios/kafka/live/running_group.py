@@ -20,8 +20,7 @@ from scenarios.kafka.live import classic_group, streams_group
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import is_changelog_topic, repartition_of_changelog, store_of_changelog
 from scenarios.kafka.observation.described_subtopologies import add_described_stores
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedProcess, ObservedSubtopology
+from scenarios.kafka.observation.observation import ObservationError, ObservedProcess, ObservedSubtopology
 from scenarios.language.errors import format_list
 
 _TOPOLOGY_HINT: Final = "Save the output of Topology.describe() and pass it with --topology FILE"

@@ -12,9 +12,13 @@ from typing import Final
 from scenarios.kafka.live.admin_api import AdminResponse
 from scenarios.kafka.live.classic_group import empty_group_message
 from scenarios.kafka.naming import process_client_id, store_of_changelog
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedProcess, ObservedSubtopology, ObservedThread
-from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.kafka.observation.observation import (
+    ObservationError,
+    ObservedProcess,
+    ObservedSubtopology,
+    ObservedThread,
+    sort_tasks,
+)
 
 _STABLE: Final = "Stable"
 _BROKER_KEYS: Final = {

@@ -15,8 +15,7 @@ from scenarios.kafka.formats.topics import NO_LEADER
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import is_purged_topic
 from scenarios.kafka.observation.cluster_lines import TOPIC_DEFAULTS
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedTopic
+from scenarios.kafka.observation.observation import ObservationError, ObservedTopic
 from scenarios.language.errors import format_list
 
 _Offsets = Mapping[TopicPartition, int]

@@ -14,9 +14,13 @@ from statistics import median
 from typing import Final
 
 from scenarios.kafka.formats.client_metrics import ClientScrape
-from scenarios.kafka.observation.client_names import client_names
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ClientRates, Observation, ObservedProcess
+from scenarios.kafka.observation.observation import (
+    ClientRates,
+    Observation,
+    ObservationError,
+    ObservedProcess,
+    client_names,
+)
 from scenarios.kafka.observation.volumes import changelog_topics, topic_volumes
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import format_count, format_list

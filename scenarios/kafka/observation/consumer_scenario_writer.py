@@ -11,10 +11,14 @@ from assignors.model.ids import TopicId
 from scenarios.kafka.naming import is_base64_uuid, trailing_uuid
 from scenarios.kafka.observation.cluster_lines import cluster_lines, header_lines, mapping_lines
 from scenarios.kafka.observation.consumer_assignor import ReportedAssignor
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.event_lines import duration_line, event_lines
-from scenarios.kafka.observation.history import ConsumerHistory
-from scenarios.kafka.observation.observation import Observation, ObservedConsumer, ObservedConsumers
+from scenarios.kafka.observation.observation import (
+    ConsumerHistory,
+    Observation,
+    ObservationError,
+    ObservedConsumer,
+    ObservedConsumers,
+)
 from scenarios.kafka.observation.observed_configs import broker_configs, consumer_configs, unmodeled_configs
 from scenarios.kafka.observation.observed_releases import consumer_release_remarks, simulated_coordinator_release
 from scenarios.kafka.observation.yaml_text import YamlValue, entry_lines, flow_text

@@ -14,8 +14,7 @@ from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.topic_patterns import match_topics
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
 from scenarios.kafka.naming import changelog_topic, full_topic_name, is_repartition_topic
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedSubtopology
+from scenarios.kafka.observation.observation import ObservationError, ObservedSubtopology
 from scenarios.language.errors import did_you_mean
 
 SubtopologiesAndAssumptions = tuple[tuple[ObservedSubtopology, ...], tuple[str, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from scenarios.kafka.observation.history import MembershipChange
+from scenarios.kafka.observation.observation import MembershipChange
 from scenarios.kafka.observation.yaml_text import YamlValue, flow_text
 from scenarios.language.units import format_duration
 

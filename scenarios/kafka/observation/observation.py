@@ -1,4 +1,4 @@
-"""The observed state of a cluster, and of a Kafka Streams application or a consumer group on it.
+"""The observed state of a cluster, and of a Kafka Streams application or a consumer group on it, and what followed it.
 
 `live` (Kafka's Admin API) and `dumps` (saved tool output) create an `Observation`; `scenario_writer` writes a scenario
 from it. Task ids are in Kafka's text form (`0_3`, `name__0_3`).
@@ -6,11 +6,17 @@ from it. Task ids are in Kafka's text form (`0_3`, `name__0_3`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
-from assignors.model.ids import TopicId, TopicPartition
+from assignors.model.ids import TaskId, TopicId, TopicPartition
+
+
+class ObservationError(ValueError):
+    """Required information could not be observed; the message says what is missing and how to provide it."""
+
 
 BROKER_CONFIGS_NOT_VISIBLE: Final = (
     "Broker configs are not visible (they require DescribeConfigs on the cluster): Kafka's defaults are assumed."
@@ -221,3 +227,116 @@ class Observation:
         """Return the process id of each member of a streams group, in the order in which its coordinator lists them."""
         process_of = {thread.member_id: process.process_id for process in self.processes for thread in process.threads}
         return {member_id: process_of[member_id] for member_id in self.listed_members}
+
+
+def parse_task_id(task: str) -> TaskId:
+    """Parse a task id.
+
+    Raises ObservationError if the text is not a task id, or belongs to a named topology, which cannot be simulated.
+    """
+    try:
+        return TaskId.parse(task)
+    except ValueError as error:
+        raise ObservationError(f"{error}; tasks of named topologies cannot be simulated") from None
+
+
+def sort_tasks(tasks: Iterable[str]) -> tuple[str, ...]:
+    """Return distinct tasks in Kafka's order, `2_0` before `10_0`."""
+    return tuple(map(str, sorted(set(map(parse_task_id, tasks)))))
+
+
+_MAX_LENGTH = 100
+_UUID_DIGITS = 8
+
+
+def client_names(processes: Sequence[ObservedProcess]) -> Mapping[str, str]:
+    """Return a distinct name for each process, by process id.
+
+    A name is the client id; a process id at its end, as by default, is shortened to its first digits. Names that would
+    be equal are numbered.
+    """
+    names = [_base_name(process) for process in processes]
+    duplicates = {name for name, count in Counter(names).items() if count > 1}
+    counts: Counter[str] = Counter()
+    name_of: dict[str, str] = {}
+    for process, name in zip(processes, names, strict=True):
+        counts[name] += 1
+        name_of[process.process_id] = f"{name}-{counts[name]}" if name in duplicates else name
+    return name_of
+
+
+def _base_name(process: ObservedProcess) -> str:
+    client_id, process_id = process.client_id.strip(), process.process_id
+    if client_id.endswith(process_id):
+        client_id = client_id[: len(client_id) - len(process_id) + _UUID_DIGITS]
+    return client_id[:_MAX_LENGTH] if client_id and client_id.isprintable() else process_id[:_UUID_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipChange:
+    """Processes, or consumers, that joined or left between two rebalances.
+
+    Attributes:
+        at_ms: Time since the start of the history.
+        kind: Whether the processes joined, left, or crashed and returned.
+        process_ids: Process ids, sorted; member ids of consumers.
+        leaves_group: Whether processes that stopped left the group, so that it did not wait for their session timeout.
+        down_ms: Time until processes that crashed returned.
+    """
+
+    at_ms: int
+    kind: Literal["join", "leave", "crash"]
+    process_ids: tuple[str, ...]
+    leaves_group: bool = False
+    down_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRebalance:
+    """The assignment of one rebalance.
+
+    Attributes:
+        number: Number of the rebalance; 0 is the initial assignment of the history.
+        at_ms: Time since the start of the history.
+        active: Process id of each task's active copy.
+        standby: Process ids of each task's standby copies, sorted; tasks without standbys are omitted.
+        is_stable: Whether no follow-up rebalance was requested; None if not logged.
+    """
+
+    number: int
+    at_ms: int
+    active: dict[str, str]
+    standby: dict[str, tuple[str, ...]]
+    is_stable: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceHistory:
+    """Successive rebalances of one group.
+
+    Attributes:
+        newcomers: Processes that were not members at the start.
+        changes: Membership changes, by time.
+        rebalances: Rebalances by time, including the initial assignment.
+    """
+
+    newcomers: tuple[ObservedProcess, ...]
+    changes: tuple[MembershipChange, ...]
+    rebalances: tuple[ObservedRebalance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerHistory:
+    """What followed the observed state of a consumer group.
+
+    Attributes:
+        newcomers: Consumers that were not members at the start.
+        names: Distinct client name of each consumer, by member id.
+        changes: Membership changes, by time; consumers that close leave the group unless they are static.
+        last_ms: Time of the last rebalance since the start.
+    """
+
+    newcomers: tuple[ObservedConsumer, ...]
+    names: Mapping[str, str]
+    changes: tuple[MembershipChange, ...]
+    last_ms: int

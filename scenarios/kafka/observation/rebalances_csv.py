@@ -6,9 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from scenarios.kafka.observation.client_names import client_names
-from scenarios.kafka.observation.history import ObservedRebalance, RebalanceHistory
-from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.observation import Observation, ObservedRebalance, RebalanceHistory, client_names
 from simulator.results.csv_cells import csv_cell
 
 COLUMNS = ("round", "at_ms", "task", "client", "process_id", "role")

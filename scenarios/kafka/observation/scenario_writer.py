@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scenarios.kafka.naming import changelog_topic, repartition_name
-from scenarios.kafka.observation.client_names import client_names
 from scenarios.kafka.observation.cluster_lines import cluster_lines, header_lines, mapping_lines
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.event_lines import duration_line, event_lines
-from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.observation import (
     ClientRates,
     Observation,
+    ObservationError,
     ObservedProcess,
     ObservedSubtopology,
+    RebalanceHistory,
+    client_names,
+    sort_tasks,
 )
 from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs, unmodeled_configs
 from scenarios.kafka.observation.observed_releases import (
@@ -24,7 +25,6 @@ from scenarios.kafka.observation.observed_releases import (
     simulated_broker_release,
     simulated_client_release,
 )
-from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.kafka.observation.volumes import has_unknown_record_count, task_lags
 from scenarios.kafka.observation.yaml_text import YamlValue, entry_lines, flow_text
 from scenarios.language.units import format_duration

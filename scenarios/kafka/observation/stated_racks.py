@@ -7,8 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import Observation, ObservedConsumer, ObservedProcess
+from scenarios.kafka.observation.observation import Observation, ObservationError, ObservedConsumer, ObservedProcess
 from scenarios.language.errors import format_list
 
 Client = TypeVar("Client", ObservedProcess, ObservedConsumer)

@@ -9,7 +9,7 @@ from assignor_sim.api.incident_options import IncidentOptions
 from reports.analysis.incident.findings import find
 from reports.render.incident import page
 from reports.render.terminal.incident import draw, draw_task
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.load import loads
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, DATA, EXAMPLE, STREAMS
 

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from assignor_sim.watching.exporter import MetricsAddress, StatusCollector, parse_address, serve_metrics
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_metrics import METRICS, WatchStatus
 from tests.scenarios.watch.watched_groups import recorded_group

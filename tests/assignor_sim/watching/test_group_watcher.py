@@ -9,7 +9,7 @@ import pytest
 
 from assignor_sim.watching.group_watcher import GroupWatcher, WatchRequest, retry_delay_s
 from assignors.errors import UnknownAssignorError
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.load import ScenarioError
 from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
 from tests.scenarios.kafka.live.recorded_cluster import Recorded

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.kafka.dumps.client_metrics import read_client_metrics
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 RECORDED = Path(__file__).parents[1] / "formats" / "client_metrics"
 

@@ -12,9 +12,13 @@ import pytest
 from assignors.model.ids import TaskId
 from scenarios.kafka.dumps.files import detect_kind, read_dumps
 from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import MembershipChange
-from scenarios.kafka.observation.observation import ObservedBroker, ObservedSubtopology, ObservedThread
+from scenarios.kafka.observation.observation import (
+    MembershipChange,
+    ObservationError,
+    ObservedBroker,
+    ObservedSubtopology,
+    ObservedThread,
+)
 from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import loads
 from simulator.world.disturbances import Leave

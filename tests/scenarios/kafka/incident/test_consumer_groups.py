@@ -33,7 +33,7 @@ from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.night import NightOptions
 from scenarios.kafka.incident.recomputation import Mismatch
 from scenarios.kafka.incident.recorded import RecordedGroup
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from tests.scenarios.kafka.incident.consumer_dump import (
     DESCRIBED,
     GROUP,

@@ -13,7 +13,7 @@ import pytest
 from assignor_sim.api.incident import investigate
 from scenarios.kafka.formats.record_batches import crc32c
 from scenarios.kafka.incident.folder import read_incident
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from scenarios.language.errors import ScenarioError
 from tests.scenarios.kafka.incident.consumer_dump import DESCRIBED, GROUP, ClassicConsumers, CoordinatedGroup
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, STREAMS, segment

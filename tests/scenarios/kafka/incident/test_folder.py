@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.kafka.incident.folder import MAX_SEGMENT_BYTES, IncidentFiles, read_incident
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, DATA, EXAMPLE, STREAMS, printed, segment
 
 

@@ -7,8 +7,7 @@ import pytest
 from scenarios.kafka.dumps.files import Dumps
 from scenarios.kafka.incident.night import NightOptions, observe_night, session_timeout_ms
 from scenarios.kafka.incident.recorded import RecordedGroup
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import MembershipChange
+from scenarios.kafka.observation.observation import MembershipChange, ObservationError
 from tests.scenarios.kafka.incident.test_causes import ONE, TWO, group, member, rebalance
 
 SESSION_MS = 45_000

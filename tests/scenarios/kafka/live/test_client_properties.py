@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.kafka.live.client_properties import Secret, client_settings
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 PASSWORD = 's3 "c\\r3t'
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="s3 \\"c\\\\r3t";'

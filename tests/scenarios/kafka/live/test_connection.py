@@ -11,7 +11,7 @@ import pytest
 from scenarios.kafka.live import connection
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.observe import observe_cluster
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 # Written by Kafka 4.3.1: MessageUtil.toByteBufferAccessor of a StreamsGroupDescribeResponseData with every field set
 # and of a StreamsGroupDescribeRequestData, in version 0.
@@ -72,7 +72,7 @@ CONNECT = """
 import logging, socket
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 logging.basicConfig(level=logging.DEBUG)
 jaas = 'PlainLoginModule required username="alice" password="s3cr3t-of-alice";'

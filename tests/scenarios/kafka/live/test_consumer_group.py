@@ -15,8 +15,7 @@ from scenarios.kafka.observation.consumer_scenario_writer import (
     consumer_scenario_text,
     consumer_warnings,
 )
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.observation import Observation, ObservationError
 from scenarios.load import Scenario, loads
 from tests.scenarios.kafka.consumer_assignments import current_and_next
 from tests.scenarios.kafka.live.recorded_cluster import Recorded

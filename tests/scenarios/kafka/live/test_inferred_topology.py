@@ -6,8 +6,7 @@ import pytest
 
 from assignors.model.ids import TaskId
 from scenarios.kafka.live.running_group import find_changelogs, infer_stores, subtopologies_of_tasks
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedSubtopology
+from scenarios.kafka.observation.observation import ObservationError, ObservedSubtopology
 
 ORDERS, VIEWS = ObservedSubtopology(0, ("orders",)), ObservedSubtopology(1, ("views",))
 FOUR_EACH = {"orders": 4, "views": 4}

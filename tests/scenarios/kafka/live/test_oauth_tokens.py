@@ -16,7 +16,7 @@ import pytest
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import mask_secrets
 from scenarios.kafka.live.oauth_tokens import ClientCredentials, TokenFile
-from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import ObservationError
 
 BASE = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
 URL = "sasl.oauthbearer.token.endpoint.url"

@@ -19,8 +19,7 @@ import pytest
 from assignors.replicas.state import TopicRetention
 from scenarios.kafka.live.observe import observe
 from scenarios.kafka.live.running_group import STABLE_TIMEOUT_S
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import Observation, ObservedSubtopology
+from scenarios.kafka.observation.observation import Observation, ObservationError, ObservedSubtopology
 from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import loads
 from tests.scenarios.kafka.live.recorded_cluster import Recorded

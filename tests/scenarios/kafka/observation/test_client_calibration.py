@@ -12,8 +12,13 @@ import pytest
 from scenarios.kafka.dumps.client_metrics import read_client_metrics
 from scenarios.kafka.formats.client_metrics import ClientScrape, ThreadMetrics
 from scenarios.kafka.observation.client_calibration import with_client_metrics
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ClientRates, Observation, ObservedSubtopology, ObservedTopic
+from scenarios.kafka.observation.observation import (
+    ClientRates,
+    Observation,
+    ObservationError,
+    ObservedSubtopology,
+    ObservedTopic,
+)
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from scenarios.load import loads
 from tests.scenarios.kafka.observation.observations import FIRST, OBSERVATION, SECOND

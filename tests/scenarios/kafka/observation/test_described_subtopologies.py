@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.kafka.observation.described_subtopologies import add_described_stores, describe_subtopologies
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.observation import ObservedSubtopology, ObservedThread, ObservedTopic
+from scenarios.kafka.observation.observation import ObservationError, ObservedSubtopology, ObservedThread, ObservedTopic
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from scenarios.load import loads
 from tests.scenarios.kafka.observation.observations import OBSERVATION

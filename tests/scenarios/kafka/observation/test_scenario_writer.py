@@ -9,14 +9,16 @@ import pytest
 
 from assignors.model.ids import ProcessId, TaskId
 from scenarios.kafka.live.observe import observe
-from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.observation.history import MembershipChange, ObservedRebalance, RebalanceHistory
 from scenarios.kafka.observation.observation import (
+    MembershipChange,
     Observation,
+    ObservationError,
     ObservedProcess,
+    ObservedRebalance,
     ObservedSubtopology,
     ObservedThread,
     ObservedTopic,
+    RebalanceHistory,
 )
 from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import Scenario, loads
