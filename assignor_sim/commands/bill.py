@@ -86,8 +86,7 @@ def bill(
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignors.errors import AssignorError
     from reports.analysis.bill.bill_check import check_bill
-    from reports.analysis.bill.cost_report import LineFilter, read_cost_report
-    from reports.analysis.bill.report_formats import CostReportError
+    from reports.analysis.bill.cost_report import CostReportError, LineFilter, read_cost_report
     from reports.render.bill import draw, tables
     from scenarios.load import ScenarioError
     from simulator.results.result_directory import ResultsError, check_writable

@@ -9,8 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Final
 
-from reports.analysis.bill.cost_report import LineFilter, read_cost_report
-from reports.analysis.bill.report_formats import CostReportError
+from reports.analysis.bill.cost_report import CostReportError, LineFilter, read_cost_report
 from tests.hostile.mutations import HOSTILE_TEXTS, HOSTILE_VALUES, change_parquet, damaged_bytes, damaged_text
 from tests.reports.analysis.bill.report_files import cur_line, focus_line, write_report
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reports.analysis.bill.cost_report import CostReport, LineFilter, read_cost_report
-from reports.analysis.bill.report_formats import CostReportError
+from reports.analysis.bill.cost_report import CostReport, CostReportError, LineFilter, read_cost_report
 from simulator.random_streams import random_stream
 from tests.reports.analysis.bill.report_files import Line, csv_text, cur_line, focus_line, write_report
 
