@@ -16,7 +16,7 @@ from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_
 from assignor_sim.console.scenario_arguments import ScenarioFile
 
 if TYPE_CHECKING:
-    from reports.analysis.bill.bill_check import BillCheck
+    from reports.analysis.bill.cost_report import BillCheck
     from reports.analysis.bill.monthly_bill import MonthlyBill
 
 _KIND = "bill"
@@ -85,8 +85,7 @@ def bill(
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignors.errors import AssignorError
-    from reports.analysis.bill.bill_check import check_bill
-    from reports.analysis.bill.cost_report import CostReportError, LineFilter, read_cost_report
+    from reports.analysis.bill.cost_report import CostReportError, LineFilter, check_bill, read_cost_report
     from reports.render.bill import draw, tables
     from scenarios.load import ScenarioError
     from simulator.results.result_directory import ResultsError, check_writable

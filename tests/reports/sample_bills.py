@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from itertools import permutations
 
-from reports.analysis.bill.bill_check import BillCheck, check_bill
-from reports.analysis.bill.cost_report import BilledDay, CostReport
+from reports.analysis.bill.cost_report import BillCheck, BilledDay, CostReport, check_bill
 from reports.analysis.bill.monthly_bill import BillPart, BillPrice, MonthlyBill, OtherUser, Saving, Transfers
 
 ZONES = ("az1", "az2", "az3")

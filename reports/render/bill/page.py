@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.cost_report import BillCheck
 from reports.analysis.bill.monthly_bill import MonthlyBill, RackPair, Transfers
 from reports.analysis.cells import HEAT_STEPS, Cell
 from reports.analysis.formatting import format_bytes, format_number, format_percent

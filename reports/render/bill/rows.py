@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.cost_report import BillCheck
 from reports.analysis.bill.monthly_bill import DAY_MS, MonthlyBill, Saving, Transfers
 from reports.analysis.formatting import format_bytes, format_count, format_duration, format_number, format_percent
 from reports.analysis.formatting import format_usd as usd

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.cost_report import BillCheck
 from reports.analysis.bill.monthly_bill import MonthlyBill, Saving, Transfers
 from reports.analysis.runs.breakdowns import TRAFFIC_KINDS
 from reports.render.bill.rows import conclusion

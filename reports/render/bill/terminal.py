@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.cost_report import BillCheck
 from reports.analysis.bill.monthly_bill import MonthlyBill, Transfers
 from reports.analysis.formatting import format_bytes, format_usd
 from reports.analysis.text import printable
