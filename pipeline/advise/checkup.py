@@ -22,12 +22,12 @@ from pipeline.advise.objective import RecommendError
 from pipeline.advise.program import CheckupProgram
 from pipeline.advise.streams import StreamsProgram
 from pipeline.pool import RunAll
-from reports.analysis.checkup.findings import findings
 from reports.analysis.checkup.report import (
     NOTICEABLE,
     CheckupReport,
     ReportCard,
     area_gains,
+    findings,
     report_card,
     situation_figures,
 )
