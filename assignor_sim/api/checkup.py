@@ -10,8 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor_sim.text_files import write_text
-from reports.analysis.checkup.lock import LockComparison, compare_lock, lock_text, read_lock
-from reports.analysis.checkup.report import CheckupReport, ReportCard, grade_records, report_record
+from reports.analysis.checkup.report import (
+    CheckupReport,
+    LockComparison,
+    ReportCard,
+    compare_lock,
+    grade_records,
+    lock_text,
+    read_lock,
+    report_record,
+)
 from scenarios.language.text_files import read_text
 from scenarios.load import Scenario, load
 from simulator.model_version import MODEL_VERSION

@@ -102,7 +102,7 @@ def checkup(
     from pipeline.advise.objective import RecommendError
     from pipeline.errors import SparkError
     from pipeline.pool import PoolError
-    from reports.analysis.checkup.lock import LockError, read_lock
+    from reports.analysis.checkup.report import LockError, read_lock
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.text_files import UnreadableError

@@ -12,8 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.checkup.area import FAILED, Area
-from reports.analysis.checkup.lock import LockComparison, change_line
-from reports.analysis.checkup.report import CheckupReport, GradedArea, ReportCard, SituationFigures, grade_records
+from reports.analysis.checkup.report import (
+    CheckupReport,
+    GradedArea,
+    LockComparison,
+    ReportCard,
+    SituationFigures,
+    change_line,
+    grade_records,
+)
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import MetricChange, SettingChange
 from reports.analysis.text import printable
