@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 from assignors.flow.subscription_skew import least_skew
 from assignors.model.assignment import UNASSIGNED
 from pipeline.pool import Call, RunAll
-from reports.analysis.checkup.area import SituationRun
+from reports.analysis.checkup.areas import SituationRun
 from scenarios.checkup.base import Document
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run

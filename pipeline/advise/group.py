@@ -37,8 +37,7 @@ from pipeline.advise.program import (
     unavailable_evidence,
 )
 from pipeline.advise.space import current_assignor
-from reports.analysis.checkup.area import SituationRun
-from reports.analysis.checkup.areas import GROUP_AREAS
+from reports.analysis.checkup.areas import GROUP_AREAS, SituationRun
 from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout, SeedRuns
 from reports.analysis.formatting import format_count, format_duration, format_number, format_rate
 from reports.analysis.recommendation import SettingChange

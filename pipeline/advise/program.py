@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Generic
 import numpy as np
 
 from pipeline.advise.evaluator import Setting, SituationRuns
-from reports.analysis.checkup.area import Area, worst_situation
+from reports.analysis.checkup.areas import Area, worst_situation
 from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout, SeedRuns
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import SettingChange

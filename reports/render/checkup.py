@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.checkup.area import FAILED, Area
+from reports.analysis.checkup.areas import FAILED, Area
 from reports.analysis.checkup.report import (
     CheckupReport,
     GradedArea,

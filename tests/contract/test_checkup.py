@@ -25,8 +25,7 @@ from pipeline.advise.checkup import (
     run_checkup,
 )
 from pipeline.pool import Call
-from reports.analysis.checkup.area import GRADES
-from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
+from reports.analysis.checkup.areas import GRADES, GROUP_AREAS, STREAMS_AREAS
 from reports.analysis.checkup.report import ReportCard, report_record
 from reports.render.checkup import markdown, page, terminal
 from scenarios.load import loads

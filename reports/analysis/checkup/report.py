@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from reports.analysis.checkup.area import GRADES, Area, SituationRun, area_figure, worst_situation
+from reports.analysis.checkup.areas import GRADES, Area, SituationRun, area_figure, worst_situation
 from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.recommendation import MetricChange, SettingChange, metric_changes
 from simulator.results.schema_checks import StoredRecord, check_kind, check_record
