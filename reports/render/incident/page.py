@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reports.analysis.explanation_text import step_text
 from reports.analysis.formatting import format_count, format_duration
-from reports.analysis.incident.findings import find
-from reports.analysis.incident.report import IncidentMove, IncidentRebalance, IncidentReport, WhatIf, clock, timestamp
-from reports.analysis.incident.wording import (
+from reports.analysis.incident.findings import (
     NIGHT_COLUMNS,
     OFFSETS_NOTE,
     STATE_COLUMNS,
     counted,
     depends_on_offsets,
     figure_text,
+    find,
     known_columns,
     match_text,
     move_noun,
@@ -25,6 +24,7 @@ from reports.analysis.incident.wording import (
     summary_text,
     task_noun,
 )
+from reports.analysis.incident.report import IncidentMove, IncidentRebalance, IncidentReport, WhatIf, clock, timestamp
 from reports.analysis.text import printable
 from reports.render.drawing import incident_timeline
 from reports.render.html.inline_figures import inline_figure

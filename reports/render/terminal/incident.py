@@ -11,26 +11,26 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.explanation_text import step_text
-from reports.analysis.incident.findings import find
-from reports.analysis.incident.report import (
-    IncidentRebalance,
-    IncidentReport,
-    WhatIf,
-    clock,
-    timestamp,
-)
-from reports.analysis.incident.wording import (
+from reports.analysis.incident.findings import (
     NIGHT_COLUMNS,
     OFFSETS_NOTE,
     STATE_COLUMNS,
     depends_on_offsets,
     figure_text,
+    find,
     known_columns,
     match_text,
     place_text,
     recomputation_text,
     span_text,
     summary_text,
+)
+from reports.analysis.incident.report import (
+    IncidentRebalance,
+    IncidentReport,
+    WhatIf,
+    clock,
+    timestamp,
 )
 from reports.analysis.text import name_parts, printable
 from reports.render.terminal.console import HEADER, QUIET, grid, keep_figures, lines
