@@ -120,8 +120,7 @@ def incident(
 
 
 def _print(report: IncidentReport, task: str | None, format_: OutputFormat) -> None:
-    from reports.analysis.incident.findings import find
-    from reports.analysis.incident.report import report_record
+    from reports.analysis.incident.report import find, report_record
     from reports.render.terminal.incident import draw, draw_task, tables, task_rows, task_tables
 
     if task is None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.analysis.incident.findings import move_noun
-from reports.analysis.incident.report import OTHER_KIND, CauseLane, IncidentReport, cause_lanes, clock, timestamp
+from reports.analysis.incident.report import (
+    OTHER_KIND,
+    CauseLane,
+    IncidentReport,
+    cause_lanes,
+    clock,
+    move_noun,
+    timestamp,
+)
 from reports.analysis.text import printable, shortened
 from reports.render.drawing.canvas import new_figure, width_in
 from reports.render.drawing.style import FAINT, INK, PAPER

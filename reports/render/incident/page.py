@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reports.analysis.explanation_text import step_text
 from reports.analysis.formatting import format_count, format_duration
-from reports.analysis.incident.findings import (
+from reports.analysis.incident.report import (
     NIGHT_COLUMNS,
     OFFSETS_NOTE,
     STATE_COLUMNS,
+    IncidentMove,
+    IncidentRebalance,
+    IncidentReport,
+    WhatIf,
+    clock,
     counted,
     depends_on_offsets,
     figure_text,
@@ -23,8 +28,8 @@ from reports.analysis.incident.findings import (
     span_text,
     summary_text,
     task_noun,
+    timestamp,
 )
-from reports.analysis.incident.report import IncidentMove, IncidentRebalance, IncidentReport, WhatIf, clock, timestamp
 from reports.analysis.text import printable
 from reports.render.drawing import incident_timeline
 from reports.render.html.inline_figures import inline_figure

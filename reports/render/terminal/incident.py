@@ -11,10 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.explanation_text import step_text
-from reports.analysis.incident.findings import (
+from reports.analysis.incident.report import (
     NIGHT_COLUMNS,
     OFFSETS_NOTE,
     STATE_COLUMNS,
+    IncidentRebalance,
+    IncidentReport,
+    WhatIf,
+    clock,
     depends_on_offsets,
     figure_text,
     find,
@@ -24,12 +28,6 @@ from reports.analysis.incident.findings import (
     recomputation_text,
     span_text,
     summary_text,
-)
-from reports.analysis.incident.report import (
-    IncidentRebalance,
-    IncidentReport,
-    WhatIf,
-    clock,
     timestamp,
 )
 from reports.analysis.text import name_parts, printable

@@ -9,8 +9,7 @@ import pytest
 
 from assignor_sim.api.incident import InvestigatedIncident, investigate
 from assignor_sim.api.incident_options import IncidentOptions
-from reports.analysis.incident.findings import find
-from reports.analysis.incident.report import report_record
+from reports.analysis.incident.report import find, report_record
 from reports.render.incident import page
 from reports.render.terminal.incident import draw, draw_task, tables
 from scenarios.load import loads

@@ -6,7 +6,7 @@ import pytest
 
 from assignor_sim.api.incident import InvestigatedIncident, investigate
 from assignor_sim.api.incident_options import IncidentOptions
-from reports.analysis.incident.findings import find
+from reports.analysis.incident.report import find
 from reports.render.incident import page
 from reports.render.terminal.incident import draw, draw_task
 from scenarios.kafka.observation.observation import ObservationError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.analysis.incident.findings import find
-from reports.analysis.incident.report import IncidentCause, IncidentMove, IncidentRebalance, IncidentReport
+from reports.analysis.incident.report import IncidentCause, IncidentMove, IncidentRebalance, IncidentReport, find
 
 START_MS = 1_700_000_000_000
 TASKS = 10
