@@ -30,9 +30,9 @@ from reports.analysis.comparison import (
 )
 from reports.analysis.formatting import format_clock, format_count, format_duration, format_number, format_range
 from reports.analysis.metrics import METRIC, is_relevant, least_relevant
-from reports.analysis.next_step import NextStep
 from reports.analysis.next_steps import RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
+from reports.analysis.restart_steps import NextStep
 from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_figures
 from reports.analysis.text import listed
 

@@ -1,11 +1,14 @@
 """Changes to try for clients that restart, crash or close: known fixes, where the figures of a run call for them.
 
 The figures are what stopped clients cost a run: waits for their sessions, and state that was lost with a disk.
+
+A change that the figures of a run suggest to try.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import statistics
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +20,33 @@ import pyarrow as pa
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import format_bytes, format_count, format_duration
 from reports.analysis.metrics import is_relevant, least_relevant
-from reports.analysis.next_step import NextStep
 from reports.analysis.text import listed
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A change to try.
+
+    Attributes:
+        change: the change, in words.
+        reason: the figure that suggests it.
+        overrides: the same change as paths and values, as in `--set`; empty if it depends on the scenario.
+    """
+
+    change: str
+    reason: str
+    overrides: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The step as a sentence, without options."""
+        return f"Try {self.change}: {self.reason}."
+
+    @property
+    def options(self) -> str:
+        """The options of the command line in one line, quoted for a shell; empty without overrides."""
+        return " ".join(f"--set {shlex.quote(f'{path}={value}')}" for path, value in self.overrides)
+
 
 _MIN_CRASH_SHARE: Final = 0.5
 _MIN_CLOSE_SHARE: Final = 0.25

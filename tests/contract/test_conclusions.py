@@ -13,7 +13,7 @@ import assignor_sim as sim
 from reports.analysis.comparison import ComparisonRow, compare_runs
 from reports.analysis.conclusion import Conclusion, conclude
 from reports.analysis.metrics import METRIC
-from reports.analysis.next_step import NextStep
+from reports.analysis.restart_steps import NextStep
 from reports.render.terminal.comparison import COLUMNS, render
 
 pytestmark = pytest.mark.answers

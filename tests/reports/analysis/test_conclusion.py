@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reports.analysis.comparison import compare_runs
 from reports.analysis.conclusion import MAIN_ASPECTS, Conclusion, conclude
 from reports.analysis.metrics import METRIC
-from reports.analysis.next_step import NextStep
+from reports.analysis.restart_steps import NextStep
 from reports.render.terminal.conclusion import draw
 from tests.reports.sample_runs import MANIFEST, four_assignors, tables
 

@@ -9,7 +9,7 @@ import pytest
 import assignor_sim as sim
 from reports.analysis.conclusion import conclude
 from reports.analysis.metrics import is_relevant, least_relevant
-from reports.analysis.next_step import NextStep
+from reports.analysis.restart_steps import NextStep
 from scenarios.load import loads
 
 SCENARIO = """
