@@ -1,8 +1,6 @@
 """Changes to try for clients that restart, crash or close: known fixes, where the figures of a run call for them.
 
 The figures are what stopped clients cost a run: waits for their sessions, and state that was lost with a disk.
-
-A change that the figures of a run suggest to try.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read the lines of traffic between availability zones from a provider's cost report.
+"""Compare a predicted bill with the traffic between availability zones in a provider's cost report.
 
 Formats: AWS Cost and Usage Report 2.0, the legacy report (its headers are converted to those of 2.0) and FOCUS 1.x, as
 CSV, gzipped CSV or Parquet; a file, or a folder of files of one format.
@@ -8,10 +8,6 @@ which, as in `InterZone-Out`. Google Cloud meters the sender.
 
 Source: docs.aws.amazon.com/cur/latest/userguide, "Understanding data transfer charges" and "Line item columns";
 focus.finops.org, columns of FOCUS 1.0 to 1.2.
-
-The columns of cost reports: AWS Cost and Usage Report 2.0 and FOCUS 1.x.
-
-Compare a predicted bill with a provider's cost report.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The areas that a checkup grades, with the limits of the grades: of applications and of consumer groups.
-
-A graded area of a checkup: which figure, in which situations, and the limits of the grades.
-"""
+"""The areas that a checkup grades, of applications and of consumer groups: figures, situations and limits of grades."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The result of a checkup: report cards of settings, findings, the recommended changes and their rollout.
+"""The result of a checkup: report cards of settings, findings with evidence, the recommended changes and their rollout.
 
-The findings of a checkup: the areas with the worst grades, with evidence and what helps.
-
-A stored checkup, and what has changed since.
+A stored checkup (`checkup.lock`) is compared with a new one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""The report on a past night: recorded rebalances with their causes and moves, and what would have changed.
+"""The report on a past night: recorded rebalances with their causes and moves, what would have changed, and findings.
 
-The rebalances of a past night by cause, as lanes of a timeline.
-
-Findings on a past night, each with its evidence.
-
-The figures of a past night as text, for terminals and pages.
+For terminals and pages: its figures as text, and the rebalances by cause as lanes of a timeline.
 """
 
 from __future__ import annotations
