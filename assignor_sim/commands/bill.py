@@ -12,12 +12,13 @@ import typer
 
 from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_report
 from assignor_sim.console.scenario_arguments import ScenarioFile
 
 if TYPE_CHECKING:
     from reports.analysis.bill.cost_report import BillCheck
     from reports.analysis.bill.monthly_bill import MonthlyBill
+    from reports.document import Report
 
 _KIND = "bill"
 _PAGE = "bill.html"
@@ -87,6 +88,8 @@ def bill(
     from assignors.errors import AssignorError
     from reports.analysis.bill.cost_report import CostReportError, LineFilter, check_bill, read_cost_report
     from reports.render.bill import draw, tables
+    from reports.analysis.bill.cost_report import LineFilter, read_cost_report
+    from reports.render.bill import bill_report
     from scenarios.load import ScenarioError
     from simulator.results.result_directory import ResultsError, check_writable
 
@@ -112,10 +115,11 @@ def bill(
     def record() -> Mapping[str, Any]:
         return found.record() if compared is None else {**found.record(), "check": compared.record()}
 
-    print_in_format(format_, text=lambda: draw(found, compared), record=record, tables=lambda: tables(found, compared))
+    report_of_bill = bill_report(found, compared)
+    print_report(format_, report_of_bill, record)
     if out is not None:
         with exit_on_error(ResultsError):
-            _write(out, found, compared, record())
+            _write(out, found, report_of_bill, record())
     if out is not None and format_ is OutputFormat.TABLE:
         print(f"\nPage: {out / _PAGE}")
     if compared is not None and not compared.agrees:
@@ -123,13 +127,13 @@ def bill(
         raise typer.Exit(DIFFERENT)
 
 
-def _write(out: Path, bill: MonthlyBill, check: BillCheck | None, record: Mapping[str, Any]) -> None:
+def _write(out: Path, bill: MonthlyBill, report: Report, record: Mapping[str, Any]) -> None:
     """Write the page and the record."""
-    from reports.render.bill import page
+    from reports.render.report_formats import report_page
     from simulator.results.result_directory import write_results
 
     files = {
-        _PAGE: page(bill, check).encode(),
+        _PAGE: report_page(report).encode(),
         "bill.json": (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
     }
     write_results(out, {}, {"kind": _KIND, "scenario": bill.scenario, "assignor": bill.assignor}, files)

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from reports.document import Report
     from reports.render.terminal.facts import FactTable
 
 
@@ -54,3 +55,19 @@ def print_in_format(
         listed = list(tables())
         shown = render(listed[:1] if format_ is OutputFormat.CSV else listed, format_.value)
     print(shown, end="", file=stream)
+
+
+def print_report(format_: OutputFormat, report: Report, record: Callable[[], Any]) -> None:
+    """Print a report; `record` returns the JSON-serializable record, and CSV has the first table."""
+    from reports.render.report_formats import report_csv, report_markdown, report_text
+
+    match format_:
+        case OutputFormat.TABLE:
+            shown = report_text(report)
+        case OutputFormat.JSON:
+            shown = json.dumps(record(), indent=2, ensure_ascii=False) + "\n"
+        case OutputFormat.CSV:
+            shown = report_csv(report)
+        case OutputFormat.MARKDOWN:
+            shown = report_markdown(report)
+    print(shown, end="")

@@ -25,11 +25,15 @@ class Cell:
         text: the value as text.
         notes: notes below or after the value, such as the range over the seeds.
         value: the value without rounding, for sorting and for scripts; None if unknown.
+        emphasis: `good` or `bad`; empty for neither.
+        heat: step of the color of a heat map, up to `HEAT_STEPS`; None without a color.
     """
 
     text: str
     notes: tuple[str, ...] = ()
     value: float | None = field(default=None, compare=False)
+    emphasis: str = ""
+    heat: int | None = None
 
     def __str__(self) -> str:
         return f"{self.text} ({', '.join(self.notes)})" if self.notes else self.text

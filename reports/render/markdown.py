@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from reports.analysis.text import printable
 
@@ -13,7 +13,7 @@ def markdown_text(text: str) -> str:
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: range = range(0)) -> str:
+def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Container[int] = ()) -> str:
     """Return a table.
 
     `rows`: one cell per column; `right`: the right-aligned columns.

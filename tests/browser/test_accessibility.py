@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from reports.render.bill import page as page_of_bill
-from reports.render.page import page as report_page
+from reports.render.bill import bill_report
+from reports.render.page import page as page_of_results
+from reports.render.report_formats import report_page
 from tests.browser.conftest import Open
 from tests.browser.test_page import comparison_page, hostile_page, panel, sample_page
 from tests.browser.test_scaling import scaled_page
@@ -39,13 +40,13 @@ def axe() -> str:
 
 @cache
 def sweep_page() -> str:
-    return report_page(None, sweeps=[sweep()])
+    return page_of_results(None, sweeps=[sweep()])
 
 
 @cache
 def bill_page() -> str:
     bill = sample_bill()
-    return page_of_bill(bill, sample_check(bill))
+    return report_page(bill_report(bill, sample_check(bill)))
 
 
 def violations(page: Page, axe: str) -> list[str]:

@@ -8,7 +8,8 @@ from functools import cache
 
 import pytest
 
-from reports.render.bill import page as page_of_bill
+from reports.render.bill import bill_report
+from reports.render.report_formats import report_page
 from tests.browser.conftest import Open
 from tests.reports.sample_bills import sample_bill, sample_check
 from tests.reports.sample_runs import HOSTILE
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.browser
 @cache
 def sample_page() -> str:
     bill = sample_bill()
-    return page_of_bill(bill, sample_check(bill))
+    return report_page(bill_report(bill, sample_check(bill)))
 
 
 @cache
 def hostile_page() -> str:
     zones = tuple(f"{name[:40]}{number}" for number, name in enumerate(HOSTILE[:6]))
     bill = sample_bill(zones, name=HOSTILE[9], user=HOSTILE[9])
-    return page_of_bill(bill, sample_check(bill, source=HOSTILE[9]))
+    return report_page(bill_report(bill, sample_check(bill, source=HOSTILE[9])))
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
@@ -39,10 +40,10 @@ def test_page_fits_its_width(open_page: Open, width: int, make: type[str]) -> No
 def test_costs_fit_a_phone_without_scrolling(open_page: Open) -> None:
     page = open_page(sample_page(), 390)
     for name in (
-        "Traffic between zones, by amount",
-        "Other producers and groups, by amount",
-        "Predicted and billed days",
-        "Cost with each change",
+        "Traffic between zones (table)",
+        "Other producers and groups (table)",
+        "Compared with the cost report (table)",
+        "What would save (each simulated) (table)",
     ):
         region = page.get_by_role("region", name=name)
         assert region.evaluate("part => part.scrollWidth <= part.clientWidth"), name
@@ -51,7 +52,7 @@ def test_costs_fit_a_phone_without_scrolling(open_page: Open) -> None:
 def test_saved_matrix_has_its_numbers(open_page: Open) -> None:
     page = open_page(sample_page())
     with page.expect_download() as download:
-        page.get_by_role("button", name="Save as CSV: Cost from zone to zone").click()
+        page.get_by_role("button", name="Save as CSV: From zone to zone (table)").click()
     rows = list(csv.reader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
     assert rows[0] == ["from \\ to (US dollars)", "az1", "az2", "az3", "all"]
     bill = sample_bill()
@@ -61,7 +62,7 @@ def test_saved_matrix_has_its_numbers(open_page: Open) -> None:
 def test_saved_days_are_numbers(open_page: Open) -> None:
     page = open_page(sample_page())
     with page.expect_download() as download:
-        page.get_by_role("button", name="Save as CSV: Predicted and billed days").click()
+        page.get_by_role("button", name="Save as CSV: Compared with the cost report (table)").click()
     rows = list(csv.reader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
     assert rows[0] == ["Day (UTC)", "Billed (US dollars)", "Predicted (US dollars)", "Difference (%)"]
     check = sample_check(sample_bill())

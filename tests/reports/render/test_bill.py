@@ -1,4 +1,4 @@
-"""The page of a bill."""
+"""The report of a bill, in terminals and as a page."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.bill.monthly_bill import Transfers
+from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.monthly_bill import MonthlyBill, Transfers
 from reports.analysis.formatting import format_percent, format_usd
-from reports.render.bill import page
-from reports.render.bill.rows import saving_rows, shortened_rows
-from reports.render.bill.terminal import draw
+from reports.render.bill import bill_report, saving_rows, shortened_rows
+from reports.render.report_formats import report_page, report_text
 from tests.reports.sample_bills import sample_bill, sample_check
 from tests.reports.sample_runs import HOSTILE
+
+
+def page(bill: MonthlyBill, check: BillCheck | None = None) -> str:
+    return report_page(bill_report(bill, check))
+
+
+def draw(bill: MonthlyBill, check: BillCheck | None = None) -> str:
+    return report_text(bill_report(bill, check), 200, color=False)
 
 
 def text_of(rendered: str) -> str:
@@ -26,7 +34,7 @@ def text_of(rendered: str) -> str:
 def test_page_and_terminal_have_the_same_figures() -> None:
     bill = sample_bill()
     check = sample_check(bill)
-    shown, drawn = text_of(page(bill, check)), draw(bill, check, width=200, color=False)
+    shown, drawn = text_of(page(bill, check)), draw(bill, check)
     amounts = set(re.findall(r"\$[\d,]+(?:\.\d+)?", drawn))
     assert len(amounts) > 20
     assert {amount for amount in amounts if amount not in shown} == set()
@@ -66,10 +74,10 @@ def test_shares_are_those_of_the_cost() -> None:
     first = bill.pairs[0]
     share = format_percent(100 * first.transfers.usd / bill.total.usd)
     assert share != format_percent(100 * first.transfers.bytes / bill.total.bytes)
-    line = next(line for line in draw(bill, width=200, color=False).splitlines() if "($0.05/GB)" in line)
+    line = next(line for line in draw(bill).splitlines() if "($0.05/GB)" in line)
     assert line.endswith(share)
     free = replace(bill, price=replace(bill.price, usd_per_gb=0.0, received_usd_per_gb=0.0, pairs={}))
-    line = next(line for line in draw(free, width=200, color=False).splitlines() if "az1 → az2" in line)
+    line = next(line for line in draw(free).splitlines() if "az1 → az2" in line)
     assert line.endswith(format_percent(100 * first.transfers.bytes / bill.total.bytes))
 
 
@@ -83,7 +91,7 @@ def test_change_of_a_free_bill_has_no_share() -> None:
     free = replace(bill, price=replace(bill.price, usd_per_gb=0.0, received_usd_per_gb=0.0, pairs={}))
     after = format_usd(bill.total.usd / 2)
     assert next(saving_rows(free))[1:4] == (f"−{after}", "", after)
-    assert f"−{after}" in draw(free, width=200, color=False)
+    assert f"−{after}" in draw(free)
     assert f"−{after}" in text_of(page(free))
 
 
@@ -104,7 +112,7 @@ def test_bill_without_traffic_has_no_empty_tables() -> None:
 
 def test_bill_begins_with_the_traffic_that_it_lacks() -> None:
     bill = replace(sample_bill(), unbilled=("audit", "search"))
-    for shown in (text_of(page(bill)), draw(bill, width=300, color=False)):
+    for shown in (text_of(page(bill)), draw(bill)):
         assert "between zones in 30 days; 1 TB from or to unknown zones are not billed" in shown
         assert "Alongside, and not part of the bill: audit and search. State their traffic" in shown
     assert bill.record()["unbilled_groups"] == ["audit", "search"]

@@ -1,0 +1,143 @@
+"""A report: sections of paragraphs, points, facts and tables, from which `reports.render` writes every format.
+
+A command builds its report once, so that terminals, Markdown, pages and CSV have the same figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from reports.analysis.cells import Cell
+
+ReportFormat = Literal["terminal", "markdown", "page", "csv"]
+Emphasis = Literal["", "heading", "conclusion", "note", "good", "bad"]
+ReportRow = Sequence[Cell | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPart:
+    """A part of a report.
+
+    Attributes:
+        only: the formats that have it; all of them by default.
+    """
+
+    only: tuple[ReportFormat, ...] = ()
+
+    def is_in(self, format: ReportFormat) -> bool:
+        """Return whether a format has the part."""
+        return not self.only or format in self.only
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph(ReportPart):
+    """Sentences.
+
+    Attributes:
+        text: the sentences.
+        emphasis: how they are set; that of the lead if there is one.
+        lead: the emphasized begin, before the text.
+    """
+
+    text: str
+    emphasis: Emphasis = ""
+    lead: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Points(ReportPart):
+    """A list of sentences."""
+
+    texts: Sequence[str]
+    emphasis: Emphasis = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts(ReportPart):
+    """Terms and a text on each of them."""
+
+    items: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportColumn(ReportPart):
+    """A column of a table.
+
+    Attributes:
+        key: its name in CSV.
+        title: its title in the other formats.
+        is_number: whether it is aligned to the right.
+        unit: unit of the values of its cells, where they differ from the texts.
+        header: title in terminals, in several lines; by default the title.
+    """
+
+    key: str
+    title: str
+    is_number: bool = False
+    unit: str = ""
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable(ReportPart):
+    """A table; without rows, only CSV has it.
+
+    Attributes:
+        key: name of the CSV file that a page saves.
+        columns: the columns; the first one names the row.
+        rows: one cell per column. Terminals, Markdown and pages show texts, and CSV has the values of cells that have
+            one. Notes of cells are in pages only, and the emphasis of a cell in terminals and pages.
+        total: the last row, which CSV does not have.
+        is_matrix: whether rows and columns have the same names, and colors show the sizes.
+    """
+
+    key: str
+    columns: Sequence[ReportColumn]
+    rows: Sequence[ReportRow]
+    total: ReportRow = ()
+    is_matrix: bool = False
+
+
+Block = Paragraph | Points | Facts | ReportTable
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A section of a report; a format that has none of its blocks leaves it out.
+
+    Attributes:
+        key: id for links, unique in a report.
+        title: the heading; may be empty if only terminals have the section.
+        blocks: its content.
+        sentence: what to see in the section of a page; may be empty.
+        leads: whether it is the answer, which has no heading outside of pages.
+        has_heading: whether terminals have the heading; without it, the title is that of the first column of a table.
+    """
+
+    key: str
+    title: str
+    blocks: Sequence[Block]
+    sentence: str = ""
+    leads: bool = False
+    has_heading: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report.
+
+    Attributes:
+        title: the heading.
+        sections: the sections in their order.
+        window_title: title of the window of a page; by default the heading.
+        subtitle: a sentence below the heading of a page; may be empty.
+        max_width: maximum number of columns of a terminal that are used; None for all.
+    """
+
+    title: str
+    sections: Sequence[ReportSection]
+    window_title: str = ""
+    subtitle: str = ""
+    max_width: int | None = None
