@@ -91,6 +91,8 @@ class ReportTable(ReportPart):
             one. Notes of cells are in pages only, and the emphasis of a cell in terminals and pages.
         total: the last row, which CSV does not have.
         is_matrix: whether rows and columns have the same names, and colors show the sizes.
+        is_grouped: whether the first column names groups of rows, which the second one names: terminals have the name
+            of a group once, above its rows; rows without a name of their own are on that line.
     """
 
     key: str
@@ -98,6 +100,7 @@ class ReportTable(ReportPart):
     rows: Sequence[ReportRow]
     total: ReportRow = ()
     is_matrix: bool = False
+    is_grouped: bool = False
 
 
 Block = Paragraph | Points | Facts | ReportTable

@@ -9,7 +9,7 @@ import typer
 
 from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_report
 
 
 def releases(
@@ -35,11 +35,11 @@ def releases(
     from assignor_sim.console.progress import show_progress
     from assignors.errors import AssignorError
     from reports.analysis.release_changes import record
-    from reports.render.terminal.releases import draw, tables
+    from reports.render.releases import releases_report
     from scenarios.language.releases import UnknownReleaseError
     from scenarios.load import ScenarioError
 
     paths = None if scenario is None else [Path(name) for name in scenario]
     with exit_on_error(ScenarioError, AssignorError, UnknownReleaseError), show_progress() as step:
         changes = compare_releases(from_, to, scenarios=paths, on_progress=step)
-    print_in_format(format_, text=lambda: draw(changes), record=lambda: record(changes), tables=lambda: tables(changes))
+    print_report(format_, releases_report(changes), lambda: record(changes))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -78,6 +79,8 @@ def _grid_of(table: ReportTable, first_title: str) -> Table:
     drawn = grid()
     drawn.padding = (0, 2, 0, 0)
     columns, rows, total = _content(table, "terminal")
+    if table.is_grouped:
+        columns, rows = [columns[0], *columns[2:]], list(_grouped(rows))
     for number, column in enumerate(columns):
         title = first_title if first_title and not number else column.header or column.title
         drawn.add_column(Text(title), justify="right" if column.is_number else "left", no_wrap=column.is_number)
@@ -88,6 +91,18 @@ def _grid_of(table: ReportTable, first_title: str) -> Table:
         cells = (Text(printable(cell.text), style=_STYLES[cell.emphasis]) for cell in others)
         drawn.add_row(Text(name.text, style=HEADER), *cells)
     return drawn
+
+
+def _grouped(rows: Iterable[_Cells]) -> Iterator[_Cells]:
+    """Yield rows with the names of group and row in one column."""
+    for group, group_rows in groupby(rows, key=lambda row: row[0].text):
+        first, *others = group_rows
+        if first[1].text:
+            yield [Cell(group), *(Cell("") for _ in first[2:])]
+        else:
+            yield [Cell(group), *first[2:]]
+        named = [first, *others] if first[1].text else others
+        yield from ([Cell(f"  {name.text}"), *cells] for _, name, *cells in named)
 
 
 def report_markdown(report: Report) -> str:

@@ -17,7 +17,8 @@ from reports.analysis.release_changes import (
     share,
 )
 from reports.analysis.release_differences import ALL, AnswerDifferences, AssignorHistory, measured_differences
-from reports.render.terminal.releases import draw
+from reports.render.releases import releases_report
+from reports.render.report_formats import report_markdown, report_text
 from tests.reports.sample_runs import RUN, tables
 
 HISTORY = AssignorHistory(
@@ -92,12 +93,18 @@ def changes() -> ReleaseChanges:
 
 
 def test_text_has_every_change_within_80_columns() -> None:
-    text = draw(changes(), 200, color=False)
+    text = report_text(releases_report(changes()), 200, color=False)
     assert max(map(len, text.splitlines())) <= 80
     for part in ("15.0 % (6)", "standbys asked for", "30.0 % (3)", "Worst task downtime (total)", "no change"):
         assert part in text
     assert "Active task moves" not in text
-    assert max(map(len, draw(changes(), 50, color=False).splitlines())) <= 50
+    assert max(map(len, report_text(releases_report(changes()), 50, color=False).splitlines())) <= 50
+
+
+def test_markdown_names_group_and_row_in_columns_of_their_own() -> None:
+    text = report_markdown(releases_report(changes())).replace("\\", "")
+    assert "| fair | all | 40 | 15.0 % (6) | 2 | 3 | 1 |" in text
+    assert "| cold_start, fair |  | no change |  |" in text
 
 
 def test_conclusion_counts_what_differs_and_what_does_not() -> None:
@@ -111,7 +118,7 @@ def test_conclusion_counts_what_differs_and_what_does_not() -> None:
         "Same answers to all problems: calm.",
         "New clients change no figure.",
     ]
-    *_, last = draw(changes(), 80, color=False).split("Conclusion\n")
+    *_, last = report_text(releases_report(changes()), 80, color=False).split("Conclusion\n")
     assert last.count("– ") == 2
 
 
