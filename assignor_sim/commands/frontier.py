@@ -9,7 +9,7 @@ import typer
 
 from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
-from assignor_sim.console.formats import Format, OutputFormat, print_in_format
+from assignor_sim.console.formats import Format, OutputFormat, print_report
 from assignor_sim.console.scenario_arguments import ScenarioFile
 
 
@@ -49,7 +49,7 @@ def frontier(
     from assignor_sim.text_files import check_output
     from assignors.errors import AssignorError
     from reports.analysis.frontier import record
-    from reports.render.terminal.frontier import draw, tables
+    from reports.render.frontier import frontier_report
     from scenarios.load import ScenarioError
 
     _check_out(out)
@@ -57,7 +57,7 @@ def frontier(
         check_output(out, "--out", makes_folder=True)
         loaded = load(scenario, parse_overrides(set_))
         front = compute_frontier(loaded, assignor, round=round_, slack=slack, seed=seed)
-    print_in_format(format_, text=lambda: draw(front), record=lambda: record(front), tables=lambda: tables(front))
+    print_report(format_, frontier_report(front), lambda: record(front))
     if out is not None:
         from reports.render.figures.frontier_figure import traffic_against_movement
         from reports.render.figures.run_figures import figure_bytes
