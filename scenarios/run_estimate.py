@@ -10,6 +10,7 @@ from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run_time import count_tasks, predict_rebalances
 from scenarios.sampling.event_plans import ChurnPlan, PlannedEvent, RollingBouncePlan
+from simulator.plurals import counted
 from simulator.world.disturbances import Join, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
 
@@ -71,7 +72,7 @@ class RunEstimate:
 
     def __str__(self) -> str:
         size = f"{self.tasks:,} tasks on {self.clients:,} clients"
-        work = f"{_counted(self.runs, 'run')}, about {_counted(self.rebalances, 'rebalance')}"
+        work = f"{counted(self.runs, 'run')}, about {counted(self.rebalances, 'rebalance')}"
         return f"about {_duration(self.seconds)} and {_gigabytes(self.memory_bytes)} ({size}; {work})"
 
 
@@ -163,7 +164,3 @@ def _duration(seconds: float) -> str:
 
 def _gigabytes(memory_bytes: float) -> str:
     return f"{memory_bytes / 1e9:.1f} GB"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assignor_sim.text_files import write_text
 from scenarios.load import Scenario, ScenarioError, loads
+from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from scenarios.kafka.observation.observation import Observation, RebalanceHistory
@@ -220,21 +221,17 @@ def observed_counts(observation: Observation) -> dict[str, int]:
 def _summary(observation: Observation) -> str:
     counts = observed_counts(observation)
     cluster = (
-        f"{_count(counts['topics'], 'topic')} on {_count(counts['brokers'], 'broker')} in "
-        f"{_count(counts['racks'], 'rack')}"
+        f"{counted(counts['topics'], 'topic')} on {counted(counts['brokers'], 'broker')} in "
+        f"{counted(counts['racks'], 'rack')}"
     )
     if observation.consumers is not None:
         kind = f"consumer group, {observation.consumers.assignor}"
         if observation.protocol == "consumer":
             kind = f"{kind} of the coordinator"
-        members = f"{_count(counts['members'], 'member')}, {_count(counts['partitions'], 'partition')}"
+        members = f"{counted(counts['members'], 'member')}, {counted(counts['partitions'], 'partition')}"
         return f"{observation.application_id} ({kind}): {members}, {cluster}"
     return (
-        f"{observation.application_id} ({observation.protocol}): {_count(counts['clients'], 'client')} with "
-        f"{_count(counts['threads'], 'thread')}, {_count(counts['active_tasks'], 'active task')}, "
-        f"{_count(counts['standbys'], 'standby')}, {cluster}"
+        f"{observation.application_id} ({observation.protocol}): {counted(counts['clients'], 'client')} with "
+        f"{counted(counts['threads'], 'thread')}, {counted(counts['active_tasks'], 'active task')}, "
+        f"{counted(counts['standbys'], 'standby')}, {cluster}"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -41,6 +41,7 @@ from scenarios.planning.imported_plans import evaluate_imported_plan, read_impor
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
 from scenarios.planning.strategies import build_strategies
 from scenarios.planning.strategy_results import StrategyResult, current_figures, run_strategies
+from simulator.plurals import plural
 from simulator.results.result_directory import write_results
 
 if TYPE_CHECKING:
@@ -540,9 +541,9 @@ def _plan_row(result: StrategyResult, folder: str | None) -> PlanRow:
 
 def _describe_options(options: PlanOptions, plan_input: PlanInput) -> Iterator[str]:
     if options.remove:
-        yield f"without broker{'s' if len(options.remove) > 1 else ''} {', '.join(map(str, options.remove))}"
+        yield f"without {plural(len(options.remove), 'broker')} {', '.join(map(str, options.remove))}"
     if options.add:
-        yield f"with broker{'s' if len(options.add) > 1 else ''} {', '.join(options.add)}"
+        yield f"with {plural(len(options.add), 'broker')} {', '.join(options.add)}"
     if options.replication_factor is not None:
         yield f"replication factor {options.replication_factor}"
     if plan_input.topics is not None:

@@ -41,6 +41,7 @@ from scenarios.load import Scenario, ScenarioError, load
 from scenarios.run_estimate import RunEstimate
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
+from simulator.plurals import counted
 from simulator.results.output_lock import remove_leftovers
 from simulator.results.regular_files import read_document
 from simulator.results.verdict import Verdict
@@ -305,8 +306,7 @@ def _differences(before: StoredResults, results: StoredResults) -> str:
     differences = compare_results(before, results)
     if not differences:
         return "stored, same results"
-    plural = "s" if len(differences) > 1 else ""
-    return f"stored, {len(differences)} difference{plural}; {compare_origins(before.origin, results.origin)}"
+    return f"stored, {counted(len(differences), 'difference')}; {compare_origins(before.origin, results.origin)}"
 
 
 def _failed_runs(results: StoredResults) -> Iterator[str]:

@@ -12,6 +12,7 @@ from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, print_error
 from assignor_sim.console.formats import Format, OutputFormat
 from assignor_sim.console.scenario_arguments import ScenarioFiles
+from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from reports.analysis.paired_comparison import PairedComparison
@@ -108,8 +109,7 @@ def _exit_if_failed_or_worse(comparison: PairedComparison, limits: Mapping[str, 
     for line in worse:
         print_error(line)
     if comparison.failures:
-        count = len(comparison.failures)
-        print_error(f"{count} run{'' if count == 1 else 's'} failed")
+        print_error(f"{counted(len(comparison.failures), 'run')} failed")
         raise typer.Exit(RUN_FAILED)
     if worse:
         raise typer.Exit(DIFFERENT)

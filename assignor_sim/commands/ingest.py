@@ -13,6 +13,7 @@ from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import Format, OutputFormat, print_in_format
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 from reports.analysis.text import printable
+from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from pipeline.ingest.run import IngestResult
@@ -117,7 +118,6 @@ def _milliseconds(interval: str | None) -> int | None:
 def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None:
     """Print the number of rows by table, and warnings."""
     from reports.render.terminal.facts import FactTable
-    from scenarios.language.errors import format_count
 
     rows = [{"table": name, "rows": count} for name, count in result.tables.items()]
     table = FactTable("tables", "Tables", {"table": "table", "rows": "rows"}, rows)
@@ -134,8 +134,8 @@ def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None
             file=sys.stderr,
         )
     if result.conflicts is not None:
-        partitions = format_count(result.conflicting_partitions or 0, "partition", "partitions")
-        readings = format_count(result.conflicts, "reading", "readings")
+        partitions = counted(result.conflicting_partitions or 0, "partition")
+        readings = counted(result.conflicts, "reading")
         print(
             f"warning: {readings} of {partitions} with another value at the same time (see {out}/quality): the largest "
             "counts, and without a broker, a partition with them at most times gets no rates; name the column of the "

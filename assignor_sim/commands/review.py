@@ -15,6 +15,7 @@ from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
 from assignor_sim.console.key_value_options import parse_configs
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
+from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from assignor_sim.api.reviewing import Review
@@ -155,10 +156,10 @@ def _exit_if_failed_or_worse(report: ReviewReport, limits: Mapping[str, Toleranc
     sys.stdout.flush()
     worse = list(_worse(report, limits))
     for count in report.failed:
-        print_error(f"{count.invariant}: failed in {_cases(count.head)}; {count.case}: {count.example}")
+        print_error(f"{count.invariant}: failed in {counted(count.head, 'case')}; {count.case}: {count.example}")
     for count in report.regressions:
         if not count.is_failure:
-            text = f"violated in {_cases(count.only_head)} in which {report.base} does not; {count.case}"
+            text = f"violated in {counted(count.only_head, 'case')} in which {report.base} does not; {count.case}"
             print_error(f"{count.invariant}: {text}: {count.example}")
     for line in worse:
         print_error(line)
@@ -171,10 +172,6 @@ def _exit_if_failed_or_worse(report: ReviewReport, limits: Mapping[str, Toleranc
     if limits and not report.is_decidable:
         print_error("--fail-if-worse: there are too few scenarios for a significant difference")
         raise typer.Exit(BAD_INPUT)
-
-
-def _cases(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'}"
 
 
 def _worse(report: ReviewReport, limits: Mapping[str, Tolerance]) -> Iterator[str]:

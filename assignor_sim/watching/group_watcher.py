@@ -30,7 +30,6 @@ from scenarios.watch.watch_events import (
     EventKind,
     EventLevel,
     WatchEvent,
-    counted,
     counted_processes,
     counted_tasks,
 )
@@ -38,6 +37,7 @@ from scenarios.watch.watch_metrics import WatchStatus
 from scenarios.watch.watched_application import WatchedApplication
 from scenarios.watch.watched_consumers import WatchedConsumers, watched_assumptions
 from scenarios.watch.watched_group import WatchedGroup
+from simulator.plurals import counted
 
 _MAX_FAILURES: Final = 3
 """Number of failed polls in succession after which the alarm is raised."""

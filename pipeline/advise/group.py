@@ -28,7 +28,6 @@ from pipeline.advise.program import (
     CheckupProgram,
     RolloutValues,
     build_rollout,
-    counted,
     format_range,
     grade_checks,
     known_values,
@@ -52,6 +51,8 @@ from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_re
 from scenarios.language.units import parse_duration_ms
 from scenarios.load import Scenario
 from simulator.world.group_configs import GroupProtocol
+from simulator.plurals import counted
+from simulator.world.world import GroupProtocol
 
 SELECTOR: Final = "replica.selector.class"
 

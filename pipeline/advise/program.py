@@ -23,6 +23,7 @@ from scenarios.checkup.situations import LeftOut, Situation
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.resolution.config_warnings import FAILURES, describe_default_factor
 from scenarios.run_time import count_tasks
+from simulator.plurals import counted
 
 LABEL: Final = "checkup"
 """Label of the only assignor of each scenario."""
@@ -224,11 +225,6 @@ def _counted_racks(racks: Iterable[str | None]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def unavailable_evidence(areas: Iterable[Area], runs: SeedRuns) -> Mapping[str, str]:
     """Return how many partitions the worst failure makes unavailable, as evidence of availability."""
     availability = next(area for area in areas if area.key == "availability")
@@ -237,7 +233,7 @@ def unavailable_evidence(areas: Iterable[Area], runs: SeedRuns) -> Mapping[str, 
     if not unavailable:
         return {}
     return {
-        "availability": f"{unavailable:,} partition{' has' if unavailable == 1 else 's have'} no leader or too few "
+        "availability": f"{counted(unavailable, 'partition has', 'partitions have')} no leader or too few "
         "in-sync replicas in the failure, so no setting of clients helps: check their replication factors"
     }
 

@@ -43,6 +43,7 @@ from reports.analysis.review.fuzzing import (
 from reports.analysis.review.outcomes import AssignorOutcome, InvariantViolation
 from reports.analysis.text import printable
 from scenarios.suite.documents import Document
+from simulator.plurals import counted
 from simulator.random_streams import random_stream
 
 FEATURE_METRICS: Final = (
@@ -367,7 +368,7 @@ class _FuzzSearch:
                 self._corpus.add_input(run.found)
                 self._remember(run.found, outcome)
         if new:
-            self._on_progress(f"shrinking {len(new)} violation{'' if len(new) == 1 else 's'}")
+            self._on_progress(f"shrinking {counted(len(new), 'violation')}")
         smallest = dict(self._pool.map(self._shrink, new))
         self._violations += [
             self._cases.add_violation(run.found, violation, *smallest[n]) for n, (run, violation) in enumerate(new)

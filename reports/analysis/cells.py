@@ -9,6 +9,7 @@ from typing import Any
 from reports.analysis.comparison import ComparisonRow, Spread, verdict_text
 from reports.analysis.formatting import format_count, format_duration, format_number, format_range
 from reports.analysis.metrics import ALL_METRICS, METRIC, Metric
+from simulator.plurals import counted
 
 UNKNOWN = "n/a"
 NO_RACK = "no rack"
@@ -124,8 +125,7 @@ def event_cell(row: Mapping[str, Any]) -> Cell:
     """Return the time to converge after an event (a row of `convergence`); `> 3 h` if the group did not converge."""
     is_known = row["time_to_converge_ms"] is not None
     time = format_duration(row["observed_ms"])
-    count = row["rebalances"]
-    notes = [f"{format_count(count)} rebalance{'' if count == 1 else 's'}"]
+    notes = [counted(row["rebalances"], "rebalance")]
     notes += [] if is_known else [row["verdict"]]
     notes += [] if row["cut_short_by"] is None else [f"cut short by event {row['cut_short_by']}"]
     return Cell(time if is_known else f"> {time}", tuple(notes), row["time_to_converge_ms"])

@@ -35,6 +35,7 @@ from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
 from reports.analysis.restart_steps import NextStep
 from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_figures
 from reports.analysis.text import listed
+from simulator.plurals import counted
 
 Row = Mapping[str, Any]
 """A row of the table `thread_loads` or `overloads`."""
@@ -122,7 +123,7 @@ def _at_the_end(run: _RunLoads, share: str) -> str:
 def _in_the_past(run: _RunLoads, share: str) -> str:
     """Return how far threads fell behind in the worst period of a run, when they caught up, and what helps."""
     worst = max(run.past, key=lambda row: int(row["processing_delay_ms"]))
-    threads = f"{format_count(worst['threads'])} thread{'' if worst['threads'] == 1 else 's'}"
+    threads = counted(worst["threads"], "thread")
     times = f" (the worst of {len(run.past)} times)" if len(run.past) > 1 else ""
     arrived, processes = (_rate(worst[name]) for name in _RATES)
     end = "Tasks are still behind at the end."

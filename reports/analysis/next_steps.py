@@ -12,6 +12,9 @@ from typing import Any, Final
 from reports.analysis.comparison import ComparisonRow, Tables, table_rows
 from reports.analysis.formatting import format_count, format_duration, format_percent, format_rate
 from reports.analysis.restart_steps import NextStep, RestartFigures, restart_figures, restart_steps
+from reports.analysis.formatting import format_duration, format_percent, format_rate
+from reports.analysis.restart_steps import RestartFigures, restart_figures, restart_steps
+from simulator.plurals import counted
 from simulator.results.verdict import Verdict
 
 MAX_STEPS: Final = 2
@@ -187,7 +190,7 @@ def _faster_convergence(
             return
         yield NextStep(
             "more warm-ups",
-            f"{takes}, with {_counted(warmups, 'warm-up', 'warm-ups')} at a time",
+            f"{takes}, with {counted(warmups, 'warm-up')} at a time",
             (("application.configs.max.warmup.replicas", str(more)),),
         )
     elif min(probing_ms, *evidence.compared(target.scenario, "probing_rebalance_interval_ms")) > _LONG_PROBING_MS:
@@ -227,7 +230,7 @@ def _less_traffic(
     ):
         yield NextStep(
             "rack-aware assignment",
-            f"{_counted(partitions.median, 'source partition has', 'source partitions have')} no replica in the rack "
+            f"{counted(partitions.median, 'source partition has', 'source partitions have')} no replica in the rack "
             f"of {'its' if partitions.median == 1 else 'their'} client, "
             f"with {format_rate(traffic.median)} between racks",
             ((f"application.configs.{_STRATEGY}", "min_traffic"),),
@@ -264,12 +267,8 @@ def _tags(
     if may_help and alone and alone.median:
         yield NextStep(
             "client tags (rack.aware.assignment.tags), which put standbys into other racks",
-            f"{_counted(alone.median, 'task has', 'tasks have')} all copies in one rack",
+            f"{counted(alone.median, 'task has', 'tasks have')} all copies in one rack",
         )
-
-
-def _counted(number: float, singular: str, plural: str) -> str:
-    return f"{format_count(number)} {singular if number == 1 else plural}"
 
 
 def _distinct(tables: Tables, name: str, column: str) -> dict[tuple[str, str], int]:

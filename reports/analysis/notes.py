@@ -10,6 +10,7 @@ from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scena
 from reports.analysis.formatting import format_count, format_duration, format_number, format_range
 from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.text import listed
+from simulator.plurals import counted
 from simulator.results.time_difference import times_differ
 from simulator.results.verdict import Verdict
 
@@ -44,7 +45,7 @@ def _rebalances(outcome: Mapping[str, Any]) -> str:
     values = [outcome[f"{prefix}rebalances_to_converge"] for prefix in _PREFIXES]
     known = sorted({value for value in values if value is not None})
     texts = [format_count(value) for value in known] or ["unknown"]
-    return f"{' or '.join(texts)} rebalance{'' if known == [1] else 's'}"
+    return f"{' or '.join(texts)} {'rebalance' if known == [1] else 'rebalances'}"
 
 
 def _reason(outcome: Mapping[str, Any]) -> str:
@@ -136,7 +137,7 @@ def _unavailability(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[No
     for row in rows:
         count, worst = row.spreads["unavailable_partitions"], row.spreads["worst_unavailable_ms"]
         if count and worst and count.maximum:
-            partitions = "1 partition" if count.maximum == 1 else f"{format_count(count.maximum)} partitions"
+            partitions = counted(count.maximum, "partition")
             yield Note(
                 scenario,
                 tuple(_names(rows)),

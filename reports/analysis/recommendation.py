@@ -12,6 +12,7 @@ from reports.analysis.formatting import format_number, format_percent
 from reports.analysis.metrics import METRIC, is_relevant
 from reports.analysis.statistics import Floats, Interval, paired, summarize
 from reports.analysis.text import listed
+from simulator.plurals import counted
 
 Name = TypeVar("Name", str, str | None)
 
@@ -190,7 +191,7 @@ def conclude_recommendation(recommendation: Recommendation) -> list[str]:
     if recommendation.verdict == "none_feasible":
         return ["No evaluated setting is feasible; relax a limit, or add runs (--runs)."]
     if recommendation.verdict == "already_best":
-        number = f"{recommendation.settings:,} evaluated setting{'' if recommendation.settings == 1 else 's'}"
+        number = counted(recommendation.settings, "evaluated setting")
         return [f"Keep the current setting ({recommendation.today}): no better one found among {number}."]
     changes = [
         f"{change.key}={change.after}" if change.after is not None else f"no {change.key}"

@@ -11,6 +11,7 @@ from reports.analysis.comparison import ComparisonRow
 from reports.analysis.metrics import METRIC
 from reports.analysis.release_differences import ALL, AnswerDifferences, AssignorHistory
 from reports.analysis.text import listed
+from simulator.plurals import counted
 
 EFFECT_METRICS: Final = (
     "cross_rack_bytes_per_s",
@@ -122,7 +123,7 @@ def conclude_releases(changes: ReleaseChanges) -> list[str]:
         if changed:
             more = f"{', '.join(changed[:_MAX_NAMED])} and {len(changed) - _MAX_NAMED} more"
             named = listed(changed) if len(changed) <= _MAX_NAMED + 1 else more
-            compared = f"{len(effects)} comparison{'' if len(effects) == 1 else 's'}"
+            compared = counted(len(effects), "comparison")
             findings.append(f"New {subject} change figures in {len(changed)} of {compared}: {named}.")
         elif effects:
             findings.append(f"New {subject} change no figure.")

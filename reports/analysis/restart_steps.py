@@ -19,6 +19,7 @@ from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import format_bytes, format_count, format_duration
 from reports.analysis.metrics import is_relevant, least_relevant
 from reports.analysis.text import listed
+from simulator.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +371,7 @@ def _volume(runs: Sequence[RestartFigures]) -> Iterator[NextStep]:
         _median(getattr(run, name) for run in runs) for name in ("restored_again_bytes", "restored_bytes", "lost_disks")
     )
     if disks and again >= max(_MIN_LOST_SHARE * restored, least_relevant("restored_bytes")):
-        clients = "1 restart" if disks == 1 else f"{format_count(disks)} restarts"
+        clients = counted(disks, "restart")
         yield NextStep(
             "a persistent volume for state.dir, as of a StatefulSet (disk: kept or volume: zonal of the event)",
             f"{format_bytes(again)} of {format_bytes(restored)} restored state had been on the disk of a client before "

@@ -9,6 +9,7 @@ from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.text import printable, shortened_list
 from reports.analysis.triggers import trigger_text
+from simulator.plurals import counted
 
 Row = Mapping[str, Any]
 RoundKey = tuple[str, str, int, int]
@@ -53,7 +54,7 @@ def decision_text(row: Row) -> str:
     text = f"{format_clock(row['decided_at_ms'])}, {row['scaler']} scales {printable(row['workload'])} {pods}: "
     lag = f"lag {format_count(row['lag'])}"
     if row["scaler"] == "HPA":
-        lag += f" (target {format_count(row['target_lag'])}) asks for {_pods(row['recommended'])}"
+        lag += f" (target {format_count(row['target_lag'])}) asks for {counted(row['recommended'], 'pod')}"
     reason = reason_text(row["reason"])
     return f"{text}{lag} ({reason})" if reason else text + lag
 
@@ -92,7 +93,3 @@ def cause_text(reason: str, decisions: Sequence[Row], width: int) -> str:
     in the table `rounds`. `width`: maximum length of the triggers; the last ones are left out.
     """
     return ": ".join(filter(None, (pods_text(decisions), shortened_list(trigger_text(reason), width))))
-
-
-def _pods(number: int) -> str:
-    return f"{format_count(number)} pod{'' if number == 1 else 's'}"

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from reports.analysis.formatting import format_count
 from reports.analysis.text import listed
+from simulator.plurals import counted
 
 MAX_REVERSALS: Final = 3
 _HOUR_MS: Final = 3_600_000
@@ -48,8 +49,7 @@ class ScalingFigures:
         """Return the figures in a sentence part, such as `12 changes of the pods of payments (2 to 12), …`."""
         if not self.most:
             return f"the number of pods of {self.workload} did not change"
-        noun = "change" if self.changes == 1 else "changes"
-        changes = f"{format_count(self.changes)} {noun} of the number of pods of {self.workload}"
+        changes = f"{counted(self.changes, 'change')} of the number of pods of {self.workload}"
         text = f"{changes} ({self.fewest} to {self.most}), {format_count(self.reversals)} of direction"
         return f"{text}: the autoscaler thrashes" if self.thrashes else text
 

@@ -30,6 +30,7 @@ from reports.render.terminal.conclusion import point
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, keep_figures, lines
 from reports.render.terminal.facts import FactTable
 from reports.render.terminal.facts import render as render_tables
+from simulator.plurals import counted
 
 GAIN_HEADERS: Final = ("figure", "now", "then", "difference", "95 % CI")
 SITUATION_HEADERS: Final = ("situation and figure", "now", "then", "difference", "95 % CI")
@@ -64,7 +65,7 @@ def answer(report: CheckupReport) -> str:
         if old.grade != new.grade
     ]
     changed = ", ".join(better) or "no other grade, but significantly better figures"
-    return f"Change {len(report.changes)} setting{'' if len(report.changes) == 1 else 's'}: {changed}."
+    return f"Change {counted(len(report.changes), 'setting')}: {changed}."
 
 
 def card_rows(today: ReportCard, recommended: ReportCard | None) -> Iterator[tuple[str, ...]]:

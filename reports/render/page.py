@@ -16,6 +16,7 @@ from reports.render.html.shell import Section, render_page
 from reports.render.plan_page.sections import plan_sections
 from reports.render.run_page.sections import run_sections
 from reports.render.sweep_page.sections import sweep_sections
+from simulator.plurals import counted
 
 Manifest = Mapping[str, Any]
 
@@ -81,7 +82,7 @@ def _provenance_sentence(manifests: Sequence[Manifest]) -> str:
             values = manifest.get(name)
             counts[name] = max(counts[name], len(values) if isinstance(values, list | tuple) else 0)
     parts = [(len(manifests), "result"), (counts["assignors"], "assignor"), (counts["seeds"], "seed")]
-    texts = [f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in parts if number]
+    texts = [counted(number, noun) for number, noun in parts if number]
     return f"Made from {texts[0]}" + (f" with {' and '.join(texts[1:])}" if texts[1:] else "") + "."
 
 

@@ -17,6 +17,7 @@ from typing import Final
 from scenarios.checkup.base import Document, base_document, deployment
 from scenarios.language.units import parse_bytes_per_s
 from scenarios.load import Scenario
+from simulator.plurals import counted
 
 HOURS: Final = 12
 """Duration of situations after which the group has to converge, in hours."""
@@ -98,7 +99,7 @@ class SituationBuilder(ABC):
         self._left_out: list[LeftOut] = []
         later = sum(not client.starts for client in scenario.blueprint.clients)
         if later:
-            title = f"{later:,} instance{'' if later == 1 else 's'} of the scenario"
+            title = f"{counted(later, 'instance')} of the scenario"
             self.leave_out(title, "not up at its start")
 
     def build(self) -> tuple[list[Situation], list[LeftOut]]:

@@ -24,11 +24,12 @@ from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, parse_reassignment
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.live.describe import describe_cluster
 from scenarios.kafka.plan_files.changes import LogDirs
-from scenarios.language.errors import Mistake, ScenarioError, format_count, format_list
+from scenarios.language.errors import Mistake, ScenarioError, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.load import Scenario, load, loads
 from scenarios.resolution.measured_traffic import read_measured_traffic
 from scenarios.sampling.planned_reassignments import to_replica_broker
+from simulator.plurals import counted
 from simulator.world.world import Cluster
 
 T = TypeVar("T")
@@ -233,7 +234,7 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _ClusterDraft
             draft.replicas[key], draft.leaders[key] = replicas, topic.leaders[partition]
             lagging += not set(replicas) <= set(topic.in_sync[partition])
     if lagging:
-        draft.remarks.append(f"{format_count(lagging, 'partition has', 'partitions have')} out-of-sync replicas")
+        draft.remarks.append(f"{counted(lagging, 'partition has', 'partitions have')} out-of-sync replicas")
     return draft
 
 
@@ -308,7 +309,7 @@ def _rates(draft: _ClusterDraft, folder: Path) -> Mapping[PartitionKey, int | No
                 known[topic, partition] = round(float(np.nanmean(daily_rates)))
     unmeasured = len([key for key in draft.replicas if known[key] is None])
     if unmeasured:
-        draft.remarks.append(f"{format_count(unmeasured, 'partition has', 'partitions have')} no rate in {folder}")
+        draft.remarks.append(f"{counted(unmeasured, 'partition has', 'partitions have')} no rate in {folder}")
     return known
 
 

@@ -93,11 +93,6 @@ def format_value(value: object) -> str:
             return str(value)
 
 
-def format_count(count: int, singular: str, plural: str) -> str:
-    """Format a number with its noun or clause: `1 partition has`, `1,200 partitions have`."""
-    return f"{count:,} {singular if count == 1 else plural}"
-
-
 def printable(text: str) -> str:
     """Return a text on one line, with control characters escaped."""
     if text.isprintable():

@@ -18,15 +18,7 @@ from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
 from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, replica_changes
-from scenarios.language.errors import (
-    Mistake,
-    Mistakes,
-    ScenarioError,
-    did_you_mean,
-    format_count,
-    format_list,
-    format_value,
-)
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
 from scenarios.planning.plan_input import PlanInput
 from scenarios.planning.strategy_results import (
     StrategyResult,
@@ -35,6 +27,7 @@ from scenarios.planning.strategy_results import (
     offline_notes,
     placement_figures,
 )
+from simulator.plurals import counted
 
 STATUS = "given"
 """The status of an imported plan."""
@@ -163,15 +156,15 @@ def _notes(
     imported: ImportedPlan, state: ClusterState, replicas: IntArray, changed: Sequence[ReplicaChange]
 ) -> Iterator[str]:
     if imported.num_skipped:
-        yield f"{format_count(imported.num_skipped, 'entry', 'entries')} of other topics skipped"
+        yield f"{counted(imported.num_skipped, 'entry', 'entries')} of other topics skipped"
     num_unchanged = len(imported.moves) - len(changed)
     if num_unchanged:
         yield f"{num_unchanged:,} of {len(imported.moves):,} entries change nothing"
     factors = (replicas != NO_BROKER).sum(axis=1)
     num_resized = int((factors != state.replication_factor).sum())
     if num_resized:
-        yield f"the replication factor of {format_count(num_resized, 'partition', 'partitions')} changes"
+        yield f"the replication factor of {counted(num_resized, 'partition')} changes"
     num_with_log_dirs = sum(bool(change.new_log_dirs) and not change.old_log_dirs for change in changed)
     if num_with_log_dirs:
-        partitions = format_count(num_with_log_dirs, "partition gets", "partitions get")
+        partitions = counted(num_with_log_dirs, "partition gets", "partitions get")
         yield f"{partitions} log directories; a rollback restores the brokers, not the directories"

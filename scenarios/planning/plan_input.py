@@ -17,7 +17,8 @@ from scenarios.kafka.formats.broker_list import parse_broker
 from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.kafka.formats.reassignment import parse_topics_to_move
 from scenarios.kafka.plan_files.changes import LogDirs
-from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_count, format_list, format_value
+from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_list, format_value
+from simulator.plurals import counted, plural
 
 MAX_ORDERS = 1_000
 """Maximum number of input orders; every strategy runs in all of them."""
@@ -128,8 +129,8 @@ def _remaining_replicas(plan_input: PlanInput) -> Iterator[str]:
         return
     brokers = state.ids[np.unique(replicas[remains])].tolist()
     topics = [state.topics[index] for index in np.unique(state.topic[frozen[remains.any(axis=1)]]).tolist()]
-    count = format_count(int(remains.sum()), "replica remains", "replicas remain")
-    on = f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, sorted(brokers)))}"
+    count = counted(int(remains.sum()), "replica remains", "replicas remain")
+    on = f"{plural(len(brokers), 'broker')} {', '.join(map(str, sorted(brokers)))}"
     yield f"{count} on {on}: --topics excludes their topics ({format_list('topics', topics)})"
 
 
@@ -177,7 +178,7 @@ def _warnings(
     max_factor = int(request.factors(extended).max(initial=0))
     if request.is_rack_aware(extended) and max_factor > num_racks:
         limit = int(request.rack_limits(extended).max(initial=0))
-        racks, replicas = format_count(num_racks, "rack", "racks"), format_count(limit, "replica", "replicas")
+        racks, replicas = counted(num_racks, "rack"), counted(limit, "replica")
         warnings.append(f"{max_factor} replicas over {racks}: up to {replicas} of a partition per rack")
     return warnings
 

@@ -26,8 +26,8 @@ from assignors.replicas.state import ClusterState
 from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import plan_files
-from scenarios.language.errors import format_count
 from scenarios.planning.plan_input import PlanInput
+from simulator.plurals import counted
 
 MAX_PROVABLE_REPLICAS = 30_000
 """The maximum number of replicas for which the minimum movement is computed; for more, that takes too long."""
@@ -140,7 +140,7 @@ def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:
     """Yield a note on partitions that cannot be copied because no replica is alive."""
     count = count_offline_partitions(state, replicas)
     if count:
-        partitions = format_count(count, "partition is", "partitions are")
+        partitions = counted(count, "partition is", "partitions are")
         yield f"{partitions} offline; new replicas cannot be copied until a broker with a replica is back"
 
 

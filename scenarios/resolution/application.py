@@ -17,7 +17,7 @@ from scenarios.kafka.formats.topic_patterns import match_topics
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
 from scenarios.kafka.naming import changelog_topic, full_topic_name, is_internal_topic, is_repartition_topic
 from scenarios.language.application_entries import ApplicationSection, StoreEntry
-from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_count, format_value
+from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.cluster import ResolvedCluster, make_topic, with_stated_traffic
@@ -34,6 +34,7 @@ from scenarios.resolution.subtopology_drafts import (
     SubtopologyDraft,
 )
 from scenarios.sampling.blueprint import TopicBlueprint
+from simulator.plurals import counted
 from simulator.world.world import WRITE_BUFFER_BYTES, Store, Subtopology
 
 
@@ -409,5 +410,5 @@ class _InternalTopics:
 
 
 def _mismatch(topic: str, existing: int, required: int) -> str:
-    partitions = format_count(existing, "partition", "partitions")
+    partitions = counted(existing, "partition")
     return f"'{topic}' exists with {partitions}, but Kafka Streams needs {required}"

@@ -12,7 +12,7 @@ from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
 from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
-from scenarios.language.errors import Mistake, Mistakes, format_count, format_list, format_value
+from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST, parse_release
@@ -27,6 +27,7 @@ from scenarios.resolution.partition_traffic import (
     resolve_partition_traffic,
 )
 from scenarios.sampling.blueprint import MAX_PARTITIONS, TopicBlueprint
+from simulator.plurals import counted
 from simulator.world.world import NO_LEADER, Controller
 
 _Described = ImportedContent[tuple[DescribedTopic, ...]]
@@ -243,8 +244,7 @@ def _with_leaders(
     if len(entry.leaders) != plan.num_partitions:
         source_map.add_mistake(
             leaders_path,
-            f"{format_count(len(entry.leaders), 'leader', 'leaders')}, but the topic has "
-            f"{format_count(plan.num_partitions, 'partition', 'partitions')}",
+            f"{counted(len(entry.leaders), 'leader')}, but the topic has {counted(plan.num_partitions, 'partition')}",
         )
         return plan
     for i, (leader, replicas) in enumerate(zip(entry.leaders, plan.replicas, strict=True)):
@@ -262,8 +262,7 @@ def _topic_with_replicas(
     if entry.partitions is not None and entry.partitions != len(replicas):
         source_map.add_mistake(
             (*path, "replicas"),
-            f"{format_count(len(replicas), 'replica list', 'replica lists')}, but the topic has "
-            f"{format_count(entry.partitions, 'partition', 'partitions')}",
+            f"{counted(len(replicas), 'replica list')}, but the topic has {counted(entry.partitions, 'partition')}",
         )
         return None
     factor = max(map(len, replicas))

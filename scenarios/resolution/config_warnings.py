@@ -13,7 +13,7 @@ from typing import Final
 from assignors.model.configs import RackAwareStrategy
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.closing_entries import ClosingEvent, PodClosingEvent
-from scenarios.language.errors import format_count, format_list, format_value
+from scenarios.language.errors import format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.overridden_configs import SET_BY_COORDINATOR
 from scenarios.language.paths import ScenarioPath
@@ -39,6 +39,7 @@ from scenarios.sampling.event_plans import BrokerUpgradePlan
 from scenarios.sampling.traffic_profile import TrafficProfile
 from simulator.brokers.replication_progress import lagging_brokers
 from simulator.brokers.safe_restarts import unsafe_restarts
+from simulator.plurals import counted
 from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
@@ -118,7 +119,7 @@ def warn_about_unlimited_processing(blueprint: Blueprint, seed: int, source_map:
             f"records_per_s is not set, so it is not modeled whether {member}s keep up: {part} "
             f"{layout.tasks.ids[busiest]} gets {records_per_s[busiest]:,.0f} records/s, "
             f"{records_per_s[busiest] / share:.1f} times an even share of "
-            f"{format_count(threads, member, f'{member}s')}",
+            f"{counted(threads, member)}",
         )
 
 
@@ -406,7 +407,7 @@ def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[Scenari
     read = max(
         (len(subtopology.source_topics) for subtopology in context.subtopologies if subtopology.stores), default=0
     )
-    partitions = format_count(read, "partition", "partitions")
+    partitions = counted(read, "partition")
     keys = "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost"
     for number, spec in enumerate(context.assignors):
         info, configs = spec.info, spec.configs
@@ -442,8 +443,8 @@ def _warn_about_too_many_standbys(context: WarningContext) -> Iterator[tuple[Sce
     )
     for path, standbys in stated:
         if standbys > max_standbys:
-            clients = format_count(max_standbys + 1, "client", "clients")
-            needed = f"{format_count(standbys, 'standby', 'standbys')} and the active task need {standbys + 1} clients"
+            clients = counted(max_standbys + 1, "client")
+            needed = f"{counted(standbys, 'standby')} and the active task need {standbys + 1} clients"
             yield path, f"{needed}; with {clients}, a task has at most {max_standbys}"
 
 
@@ -488,7 +489,7 @@ def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[Scenar
         )
     for path, lag in stated:
         if lag < most:
-            changelogs = format_count(most, "changelog", "changelogs")
+            changelogs = counted(most, "changelog")
             yield (
                 path,
                 f"{lag} is less than {most}, the lag of a caught-up copy in subtopology {-owner}: it has {changelogs}, "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from scenarios.language.application_entries import RepartitionEntry, StoreEntry
 from scenarios.language.cluster_entries import PartitionDefaults, TopicEntry
-from scenarios.language.errors import format_count
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
+from simulator.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _resolve_values(
     if isinstance(value, int):
         return split_evenly(value, num_partitions)
     if len(value) != num_partitions:
-        partitions = format_count(num_partitions, "partition", "partitions")
-        source_map.add_mistake(path, f"{format_count(len(value), 'value', 'values')}, but the topic has {partitions}")
+        partitions = counted(num_partitions, "partition")
+        source_map.add_mistake(path, f"{counted(len(value), 'value')}, but the topic has {partitions}")
         return base
     return tuple(value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from scenarios.language.closing_entries import PodClosingEvent
-from scenarios.language.errors import format_count, format_list, format_value
+from scenarios.language.errors import format_list, format_value
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.pod_entries import (
     NodeDrainEvent,
@@ -16,6 +16,7 @@ from scenarios.language.pod_entries import (
 )
 from scenarios.language.units import format_duration
 from scenarios.resolution.event_context import EventContext
+from simulator.plurals import counted
 from simulator.world.closing import MINIMUM_GRACE_MS
 from simulator.world.pod_events import (
     DeploymentUpdate,
@@ -94,7 +95,7 @@ def _resolve_deployment(
     if surge and event.replacements is None:
         message = (
             f"max_surge is {stated_surge}, so new pods start before old ones stop: list "
-            f"{format_count(len(clients), 'client', 'clients')} with starts: false under replacements, or set "
+            f"{counted(len(clients), 'client')} with starts: false under replacements, or set "
             "max_surge: 0"
         )
         context.source_map.add_mistake(path, message)
@@ -167,7 +168,7 @@ def _check_drain(drain: NodeDrain, event: NodeDrainEvent, path: ScenarioPath, co
         if event.replacements is None:
             message = (
                 f"all nodes of rack {format_value(event.rack)} are drained, so its pods start in other racks: list "
-                f"{format_count(pods, 'client', 'clients')} of other racks with starts: false under replacements"
+                f"{counted(pods, 'client')} of other racks with starts: false under replacements"
             )
             source_map.add_mistake(path, message)
         elif inside:
@@ -229,7 +230,7 @@ def _find_replacements(
     if both:
         context.source_map.add_mistake(path, format_list("cannot replace themselves", both, max_names=4))
     elif found and clients and len(found) != len(clients):
-        replaced = format_count(len(clients), "client is", "clients are")
+        replaced = counted(len(clients), "client is", "clients are")
         message = f"{replaced} replaced by {len(found)}; list as many replacements as clients"
         context.source_map.add_mistake(path, message)
     return found

@@ -9,7 +9,7 @@ from itertools import chain
 from assignors.model.ids import PartitionTask, TaskId
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.consumer_entries import ConsumerGroupSection
-from scenarios.language.errors import format_count, format_list
+from scenarios.language.errors import format_list
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.schema import ScenarioDocument
@@ -18,6 +18,7 @@ from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
 from simulator.world.group_configs import GroupProtocol
+from simulator.plurals import counted
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.world import Start, Subtopology
 
@@ -186,7 +187,7 @@ class _InitialAssignment:
         threads: list[list[_Located]] = [[] for _ in loads]
         if len(entries) > len(loads) and isinstance(entries[0], list):
             noun = "consumer" if self.has_consumers else "thread"
-            num_threads = format_count(len(loads), noun, f"{noun}s")
+            num_threads = counted(len(loads), noun)
             self.source_map.add_mistake(path, f"{len(entries)} lists, but the client has {num_threads}")
             return threads
         for i, entry in enumerate(entries):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenarios.language.errors import format_count, format_list
+from scenarios.language.errors import format_list
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import TrafficSection
 from scenarios.language.validation import SourceMap
@@ -19,6 +19,7 @@ from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.measured_traffic import FloatArray, MeasuredTopic, MeasuredTraffic, read_measured_traffic
 from scenarios.sampling.blueprint import TopicBlueprint
 from scenarios.sampling.traffic_profile import HOURS_A_DAY, TrafficProfile
+from simulator.plurals import counted
 from simulator.world.world import Subtopology
 
 TRAFFIC: ScenarioPath = ("traffic",)
@@ -145,7 +146,7 @@ class _MeasurementOverlay:
     def _fits(self, plan: TopicBlueprint, what: str, last: int) -> bool:
         if last + 1 != plan.num_partitions:
             measured = f"{last + 1} in the {what} of '{self.measurements.source}'"
-            partitions = format_count(plan.num_partitions, "partition", "partitions")
+            partitions = counted(plan.num_partitions, "partition")
             message = f"'{plan.name}' has {partitions} in the scenario, but {measured}"
             self.source_map.add_mistake((*TRAFFIC, "from"), message)
         return last + 1 == plan.num_partitions

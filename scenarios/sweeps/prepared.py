@@ -18,6 +18,7 @@ from scenarios.load import AssignorSpec, Scenario, load
 from scenarios.packed_imports import PackedImports, pack_imports
 from scenarios.run_time import predict_run_ms
 from scenarios.sweeps.design import Sweep
+from simulator.plurals import counted
 
 _MAX_LOADED_VALUES = 8
 """Maximum number of values per numeric factor for which the scenario is loaded.
@@ -68,12 +69,8 @@ class PreparedSweep:
 
     def __str__(self) -> str:
         factors = (("setting", self.sweep.settings), ("assignor", self.labels), ("seed", self.sweep.seeds))
-        product = " × ".join(_counted(len(values), noun) for noun, values in factors)
-        return f"{self.sweep.name}: {product} = {_counted(self.total, 'run')}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        product = " × ".join(counted(len(values), noun) for noun, values in factors)
+        return f"{self.sweep.name}: {product} = {counted(self.total, 'run')}"
 
 
 def prepare_sweep(

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from scenarios.kafka.observation.group_snapshot import GroupKind
+from simulator.plurals import counted
 
 _WIDTH: Final = 80
 MESSAGE_WIDTH: Final = 60
@@ -157,11 +158,6 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def counted_tasks(number: int, kind: GroupKind | None) -> str:
     """Return a number of tasks; those of a consumer group are partitions."""
     return counted(number, "partition" if kind is GroupKind.CONSUMERS else "task")
@@ -171,7 +167,7 @@ def counted_processes(number: int, kind: GroupKind | None) -> str:
     """Return a number of processes; of a consumer group, which does not show them, of members."""
     if kind is GroupKind.CONSUMERS:
         return counted(number, "member")
-    return f"{number:,} process{'' if number == 1 else 'es'}"
+    return counted(number, "process", "processes")
 
 
 def seconds(duration_ms: int) -> str:

@@ -31,6 +31,7 @@ from simulator.brokers.replica_catch_up import ReplicaCatchUp
 from simulator.brokers.replication_control import ReplicationControl
 from simulator.catching_up import is_caught_up
 from simulator.max_min_fairness import max_min_shares_between
+from simulator.plurals import counted
 from simulator.random_streams import random_stream
 from simulator.world.changes import RackTransfer, ReplicationStep
 from simulator.world.disturbances import LeaderElection, Reassignment, ReassignmentTarget, TrafficChange
@@ -275,7 +276,7 @@ class ReplicationProgress:
         size = plan.batch or max(1, len(plan.targets))
         batches = [plan.targets[first : first + size] for first in range(0, len(plan.targets), size)]
         self._ongoing.append(_OngoingReassignment(plan, deque(batches)))
-        self._begun.append(f"reassignment of {_count(len(plan.targets))} begins")
+        self._begun.append(f"reassignment of {counted(len(plan.targets), 'partition')} begins")
 
     def set_replicas(self, name: TopicPartition, replicas: tuple[int, ...]) -> None:
         """Set the replicas of a partition immediately, which ends its reassignment."""
@@ -432,7 +433,7 @@ class ReplicationProgress:
 
     def _describe(self) -> str:
         reached = [str(name) for name in self._reached]
-        names = ", ".join(reached) if len(reached) <= _MAX_NAMES else _count(len(reached))
+        names = ", ".join(reached) if len(reached) <= _MAX_NAMES else counted(len(reached), "partition")
         changes = [f"{names} {'has its' if len(reached) == 1 else 'have their'} new replicas"] if reached else []
         return "; ".join((*self._begun, *changes, *self._ended))
 
@@ -450,10 +451,6 @@ class ReplicationProgress:
 
     def _zero_matrix(self) -> FloatArray:
         return np.zeros((len(self._racks), len(self._racks)), dtype=np.float64)
-
-
-def _count(partitions: int) -> str:
-    return "1 partition" if partitions == 1 else f"{partitions:,} partitions"
 
 
 def _by_partition(values: Sequence[Sequence[int]], count: int) -> FloatArray:

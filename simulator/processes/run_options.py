@@ -10,6 +10,7 @@ from typing import Final
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.errors import BudgetExceededError
 from simulator.flows.execution import Execution
+from simulator.plurals import counted
 
 MAX_REBALANCES: Final = 10_000
 """Default limit of rebalances: 69 days of probing every ten minutes; shipped scenarios need at most 62."""
@@ -71,7 +72,7 @@ class RunBudget:
     def count_rebalance(self) -> None:
         """Count a rebalance that begins; raise BudgetExceededError if the run has had as many as it may."""
         if self._rebalances >= self.limits.max_rebalances:
-            self._stop(f"stopped after {_count(self._rebalances, 'rebalance')}")
+            self._stop(f"stopped after {counted(self._rebalances, 'rebalance')}")
         self._check_time()
         self._rebalances += 1
         if self.limits.on_rebalance is not None:
@@ -80,7 +81,7 @@ class RunBudget:
     def count_event(self) -> None:
         """Count an event; raise BudgetExceededError if the run has had as many as it may."""
         if self._events >= self.limits.max_events:
-            events, rebalances = _count(self._events, "event"), _count(self._rebalances, "rebalance")
+            events, rebalances = counted(self._events, "event"), counted(self._rebalances, "rebalance")
             self._stop(f"stopped after {events} and {rebalances}")
         self._check_time()
         self._events += 1
@@ -88,12 +89,8 @@ class RunBudget:
     def _check_time(self) -> None:
         limit = self.limits.max_seconds
         if limit is not None and time.monotonic() - self._started > limit:
-            self._stop(f"stopped after {_count(self._rebalances, 'rebalance')}: more than {limit:g} s")
+            self._stop(f"stopped after {counted(self._rebalances, 'rebalance')}: more than {limit:g} s")
 
     def _stop(self, verdict: str) -> None:
         self.verdict = verdict
         raise BudgetExceededError(verdict)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

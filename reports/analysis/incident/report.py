@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 from reports.analysis.formatting import format_bytes, format_count, format_duration
 from reports.analysis.text import listed, printable
+from simulator.plurals import counted
 
 Row = Mapping[str, Any]
 
@@ -406,11 +407,6 @@ def summary_text(report: IncidentReport) -> str:
         return f"{text} Each assignment was stable at once."
     duration = format_duration(longest[1] - longest[0])
     return f"{text} Longest time without a stable assignment: {duration}, from {clock(longest[0])}."
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, as in `2 rebalances`."""
-    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def match_text(rebalance: IncidentRebalance) -> str:

@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.cells import Cell
-from reports.analysis.formatting import format_count
 from reports.analysis.pareto import NOT_DOMINATED, dominators
 from reports.analysis.plans.columns import COLUMNS, PlanColumn
 from reports.analysis.plans.plan_row import TODAY, PlanRow
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.text import printable
+from simulator.plurals import counted
 
 _BY_TITLE: Final = {column.title: column for column in COLUMNS}
 _VIOLATIONS: Final = _BY_TITLE["Rule violations"]
@@ -146,7 +146,7 @@ def _sentences(
     equal = [row for row in allowed if _value(balance, row) == _value(balance, chosen)]
     what = "replicas" if balance is _REPLICAS else "preferred leaders"
     effect = f"from {_text(balance, today)} to {_text(balance, chosen)} {what}"
-    rule = "violates no rule" if not violations else f"violates {_counted(int(violations), 'rule')}"
+    rule = "violates no rule" if not violations else f"violates {counted(int(violations), 'rule')}"
     first = f"{printable(chosen.strategy)} lowers the difference between brokers {effect}, and {rule}."
     changes = _changes(chosen, cost)
     if len(equal) > 1:
@@ -160,9 +160,9 @@ def _changes(row: PlanRow, cost: PlanColumn) -> str:
     parts = []
     if moved and moved != inf:
         size = f" ({_text(cost, row)})" if cost is _COPIED else ""
-        parts.append(f"copies {_counted(int(moved), 'replica')}{size}")
+        parts.append(f"copies {counted(int(moved), 'replica')}{size}")
     if changed and changed != inf:
-        parts.append(f"changes the preferred leader of {_counted(int(changed), 'partition')}")
+        parts.append(f"changes the preferred leader of {counted(int(changed), 'partition')}")
     return " and ".join(parts) if parts else "copies nothing"
 
 
@@ -170,7 +170,7 @@ def _findings(results: PlanResults, rows: Sequence[PlanRow]) -> Iterator[str]:
     """Yield the plans that violate rules, and the strategies without a plan."""
     violating = [row for row in rows if _VIOLATIONS.value(row)]
     if violating:
-        named = [f"{printable(row.strategy)} ({_counted(int(_value(_VIOLATIONS, row)), 'time')})" for row in violating]
+        named = [f"{printable(row.strategy)} ({counted(int(_value(_VIOLATIONS, row)), 'time')})" for row in violating]
         yield f"Violate rules: {_listed(named)}."
     missing = [printable(row.strategy) for row in results.rows if not row.has_plan]
     if missing:
@@ -198,10 +198,6 @@ def _text(column: PlanColumn, row: PlanRow) -> str:
 
 def _figure(column: PlanColumn, row: PlanRow) -> str:
     return f"{column.full_title}: {_text(column, row)}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{format_count(number)} {noun if number == 1 else f'{noun}s'}"
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reports.analysis.formatting import format_count, format_number
+from reports.analysis.formatting import format_number
 from reports.analysis.plans.plan_row import PlanRow
+from simulator.plurals import counted
 
 
 def remarks(row: PlanRow) -> Iterator[str]:
@@ -28,13 +29,8 @@ def _proof(row: PlanRow) -> str:
 
 
 def _files(row: PlanRow) -> str:
-    text = f"{_number(row.changes or 0, 'partition')}, {_number(row.elections or 0, 'election')}"
-    return text if row.batches is None else f"{text}, {_number(row.batches, 'batch')}"
-
-
-def _number(count: int, what: str) -> str:
-    plural = {"batch": "batches"}.get(what, f"{what}s")
-    return f"{format_count(count)} {what if count == 1 else plural}"
+    text = f"{counted(row.changes or 0, 'partition')}, {counted(row.elections or 0, 'election')}"
+    return text if row.batches is None else f"{text}, {counted(row.batches, 'batch', 'batches')}"
 
 
 def status_words(status: str) -> str:

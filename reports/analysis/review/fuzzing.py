@@ -9,6 +9,7 @@ from typing import Any, Final
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import AssignorOutcome, OptimumGap
 from reports.analysis.text import printable
+from simulator.plurals import counted
 
 COST: Final = "cost_above_bound"
 """The objective whose lower bound is raised to the proven optimum."""
@@ -25,7 +26,7 @@ class ScenarioSize:
     def __str__(self) -> str:
         """Return the size, such as `2 clients, 1 task, 0 events`."""
         sizes = ((self.clients, "client"), (self.tasks, "task"), (self.events, "event"))
-        return ", ".join(f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in sizes)
+        return ", ".join(counted(number, noun) for number, noun in sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +112,13 @@ class FuzzReport:
     @property
     def conclusion(self) -> str:
         """The result in one sentence."""
-        cases = f"{self.cases:,} case{'' if self.cases == 1 else 's'}"
+        cases = counted(self.cases, "case")
         if not self.violations:
             return f"No violation in {cases} ({self.states:,} states)."
         broken = ", ".join(dict.fromkeys(one.invariant for one in self.violations))
-        count = len(self.violations)
         before = sum(not one.is_new for one in self.violations)
         known = f" ({before} of the corpus)" if before else ""
-        return f"{count} violation{'' if count == 1 else 's'}{known} after {cases}: {broken}."
+        return f"{counted(len(self.violations), 'violation')}{known} after {cases}: {broken}."
 
 
 def objective_value(outcome: AssignorOutcome, metric: str) -> float | None:

@@ -29,6 +29,7 @@ from reports.analysis.review.outcomes import (
     ShrunkScenario,
 )
 from reports.analysis.statistics import Floats, smallest_p
+from simulator.plurals import counted
 
 REVIEW_METRICS: Final = (
     *DEFAULT_METRICS[:2],
@@ -223,7 +224,7 @@ class ReviewReport:
             return f"{compared} none is significantly better or worse."
         lists = [f"{word.capitalize()}: {_metrics_and_families(found)}" for word, found in named.items() if found]
         better, worse = map(len, named.values())
-        counts = f"{better} {'is' if better == 1 else 'are'} significantly better and {worse} worse"
+        counts = f"{counted(better, 'is', 'are')} significantly better and {worse} worse"
         return f"{compared} {counts}. {' '.join(f'{text}.' for text in lists)}"
 
 
@@ -238,7 +239,7 @@ def _metrics_and_families(findings: Sequence[FamilyFinding]) -> str:
         where = ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} families"
         texts.append(f"{COMPARABLE_METRICS[metric].title} in {where}")
     more = len(ranked) - _MAX_NAMES
-    return "; ".join(texts) + (f"; and {more} more metric{'s' if more > 1 else ''}" if more > 0 else "")
+    return "; ".join(texts) + (f"; and {counted(more, 'more metric')}" if more > 0 else "")
 
 
 def build_report(

@@ -12,6 +12,7 @@ from reports.analysis.runs.client_loads import ClientLoad
 from reports.analysis.runs.rack_matrices import ALL, RackMatrix
 from reports.analysis.runs.time_series import TimeSeries, displaced_tasks, series
 from reports.analysis.text import printable
+from simulator.plurals import counted
 
 MAX_NAMED = 3
 """Maximum number of assignors named in a sentence."""
@@ -158,7 +159,7 @@ def moves_sentence(moves: Breakdown) -> str:
     label, values = max(known, key=lambda bar: sum(bar[1]))
     reason = max(range(len(values)), key=lambda part: values[part])
     mainly = f"mainly for the reason “{moves.parts[reason]}” ({format_count(values[reason])})"
-    times = f"{format_count(sum(values))} {'time' if sum(values) == 1 else 'times'}"
+    times = counted(sum(values), "time")
     if len(moves.bars) == 1:
         return f"{printable(label)} moves active tasks {times}, {mainly}."
     return f"{printable(label)} moves active tasks most often ({times}), {mainly}."

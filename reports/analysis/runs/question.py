@@ -8,6 +8,7 @@ from reports.analysis.comparison import Tables, rows_of_run, table_rows
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.runs.breakdowns import Key
 from reports.analysis.text import printable, shortened
+from simulator.plurals import counted, plural
 
 MAX_EVENTS = 3
 """Maximum number of events in a question."""
@@ -28,8 +29,8 @@ def question(tables: Tables, scenario: str) -> str:
     stateful = rows_of_run(tables, "tasks", key, seed)["stateful"].to_pylist()
     clients = {row["client"]: row["rack"] for row in rows_of_run(tables, "clients", key, seed).to_pylist()}
     racks = {rack for rack in clients.values() if rack is not None}
-    tasks = f"{_counted(len(stateful), 'task')} ({format_count(sum(stateful))} stateful)"
-    where = f" on {_counted(len(clients), 'client')}" + (f" in {_counted(len(racks), 'rack')}" if racks else "")
+    tasks = f"{counted(len(stateful), 'task')} ({format_count(sum(stateful))} stateful)"
+    where = f" on {counted(len(clients), 'client')}" + (f" in {counted(len(racks), 'rack')}" if racks else "")
     return f"What happens to {tasks}{where}? {_events_text(scenario_events(tables, scenario))}"
 
 
@@ -70,9 +71,5 @@ def _events_text(events: Sequence[tuple[int, str]]) -> str:
         f"{shortened(printable(event), _EVENT_CHARS)} at {format_clock(at_ms)}" for at_ms, event in events[:MAX_EVENTS]
     ]
     more = len(events) - len(texts)
-    listed = ", ".join(texts) + (f" and {_counted(more, 'more event', 'more events')}" if more else "")
-    return f"Event{'s' if len(events) > 1 else ''}: {listed}."
-
-
-def _counted(number: int, singular: str, plural: str = "") -> str:
-    return f"{format_count(number)} {singular if number == 1 else plural or singular + 's'}"
+    listed = ", ".join(texts) + (f" and {counted(more, 'more event')}" if more else "")
+    return f"{plural(len(events), 'Event')}: {listed}."

@@ -10,6 +10,7 @@ from reports.analysis.expectations import ExpectationResult, summarize
 from reports.analysis.stored.changes import InputChanges, ResultChange
 from reports.analysis.stored.invariant_case import InvariantCheck
 from reports.analysis.text import printable
+from simulator.plurals import counted
 
 
 class VerificationStatus(StrEnum):
@@ -105,5 +106,4 @@ class Verification:
 
     @property
     def _differences(self) -> str:
-        count = len(self.changes)
-        return f"{count} difference{'s' if count > 1 else ''}; {self.causes}"
+        return f"{counted(len(self.changes), 'difference')}; {self.causes}"

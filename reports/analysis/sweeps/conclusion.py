@@ -11,6 +11,7 @@ from reports.analysis.metrics import METRIC, is_relevant, least_relevant
 from reports.analysis.sweeps.recommended_cell import most_balanced
 from reports.analysis.sweeps.stopped_seeds import describe_stops
 from reports.analysis.text import listed
+from simulator.plurals import counted
 
 Json = Mapping[str, Any]
 
@@ -76,7 +77,7 @@ def _start(start: Json, scenario: Json, sweeps: Mapping[str, Json]) -> str:
     sweep = sweeps[start["sweep"]]
     is_baseline = " (the baseline)" if start["assignor"] == sweep["baseline"] else ""
     equal = sum(cell["means"] == ours for cell in scenario["front"]) - 1
-    others = f" ({equal} other combination{'' if equal == 1 else 's'} with equal means)" if equal else ""
+    others = f" ({counted(equal, 'other combination')} with equal means)" if equal else ""
     text = f"Start with {start['assignor']}{is_baseline}{_setting(start, sweeps)}{others}"
     if len(wins) == len(objectives):
         return f"{text}: lowest in everything, with {listed(_figures(wins, ours))}."

@@ -7,6 +7,7 @@ from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 from reports.analysis.sweeps.formatting import excludes_zero, share
 from reports.analysis.sweeps.grids import HeatMap, factor_shares
 from reports.analysis.text import printable
+from simulator.plurals import counted
 
 
 def front_sentence(sweep: AggregatedSweep) -> str:
@@ -67,7 +68,7 @@ def differences_sentence(sweep: AggregatedSweep, metric: Metric) -> str:
         return ""
     lower = sum(excludes_zero(difference) and difference.mean < 0 for difference in differences)
     higher = sum(excludes_zero(difference) and difference.mean > 0 for difference in differences)
-    cells = "1 cell" if len(differences) == 1 else f"{len(differences):,} cells"
+    cells = counted(len(differences), "cell")
     return (
         f"{metric.title}, {cells} compared with the baseline {printable(sweep.baseline)}: significantly lower in "
         f"{lower:,}, higher in {higher:,}, not significant in {len(differences) - lower - higher:,}."

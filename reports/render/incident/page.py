@@ -17,7 +17,6 @@ from reports.analysis.incident.report import (
     IncidentReport,
     WhatIf,
     clock,
-    counted,
     depends_on_offsets,
     figure_text,
     find,
@@ -34,6 +33,7 @@ from reports.analysis.text import printable
 from reports.render.drawing import incident_timeline
 from reports.render.html.inline_figures import inline_figure
 from reports.render.html.shell import Section, render_page
+from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,6 +11,7 @@ from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import ComparisonVerdict
 from reports.analysis.review.report import FamilyFinding, ReviewReport
 from reports.analysis.statistics import ALPHA
+from simulator.plurals import counted
 
 SIGNIFICANT: Final = (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE)
 METRIC_HEADERS: Final = ("metric", "wins", "losses", "ties", "better in", "worse in")
@@ -37,11 +38,10 @@ def title(report: ReviewReport) -> str:
 
 def size(report: ReviewReport) -> str:
     """Return what was run."""
-    families = len(report.families)
     return (
-        f"{report.suite}, seed {report.seed}: {report.cases:,} cases in {families} "
-        f"famil{'y' if families == 1 else 'ies'}, {report.states:,} states checked"
-        + (f", {len(report.skipped)} cases skipped" if report.skipped else "")
+        f"{report.suite}, seed {report.seed}: {report.cases:,} cases in "
+        f"{counted(len(report.families), 'family', 'families')}, {report.states:,} states checked"
+        + (f", {counted(len(report.skipped), 'case')} skipped" if report.skipped else "")
     )
 
 
@@ -149,7 +149,7 @@ def violation_lines(report: ReviewReport) -> list[str]:
         line = f"{count.invariant}: {count.example} ({count.case})"
         if small := shrunk.get(count.invariant):
             sizes = ((small.clients, "client"), (small.tasks, "task"), (small.events, "event"))
-            parts = ", ".join(f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in sizes)
+            parts = ", ".join(counted(number, noun) for number, noun in sizes)
             line += f"; smallest scenario: violations/{small.file}, {parts}, seed {small.seed}"
         lines.append(line)
     return lines
@@ -162,5 +162,5 @@ def remarks(report: ReviewReport) -> list[str]:
         texts.append("There are too few scenarios for any difference to be significant.")
     if report.skipped:
         case, reason = report.skipped[0]
-        texts.append(f"{len(report.skipped)} cases skipped; {case}: {reason}")
+        texts.append(f"{counted(len(report.skipped), 'case')} skipped; {case}: {reason}")
     return texts

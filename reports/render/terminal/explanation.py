@@ -24,6 +24,7 @@ from reports.analysis.scaled_rounds import decision_text, decision_texts
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, keep_figures, lines
 from reports.render.terminal.facts import FactTable
+from simulator.plurals import counted
 
 
 def draw(explanations: Sequence[Explanation], width: int | None = None, *, color: bool | None = None) -> str:
@@ -82,8 +83,7 @@ def _summary(explanation: Explanation) -> str:
         return "No rounds: no client joined."
     moves = sum(move.role == "active" and move.source is not None for move in explanation.moves)
     times = {0: "Never moved", 1: "Moved once", 2: "Moved twice"}.get(moves, f"Moved {moves} times")
-    rounds = len(explanation.requested)
-    return f"{times} in {rounds} round{'' if rounds == 1 else 's'}."
+    return f"{times} in {counted(len(explanation.requested), 'round')}."
 
 
 def _numbered(number: int, text: str) -> Padding:

@@ -20,6 +20,7 @@ from reports.analysis.text import printable
 from reports.analysis.triggers import trigger_text
 from reports.render.terminal.console import HEADER, QUIET, grid, keep_figures, lines
 from reports.render.terminal.facts import FactTable
+from simulator.plurals import counted
 
 
 def draw(move_lists: Sequence[MoveList], width: int | None = None, *, color: bool | None = None) -> str:
@@ -51,18 +52,14 @@ def summary(move_list: MoveList) -> str:
     For example `60 active and 60 standby moves in 62 rebalances after the initial assignment of 60 tasks.`
     """
     counts = (
-        f"{format_count(move_list.count('active'))} active and {_counted(move_list.count('standby'), 'standby move')}"
+        f"{format_count(move_list.count('active'))} active and {counted(move_list.count('standby'), 'standby move')}"
     )
     if move_list.is_single_round:
         return f"{counts} in round {move_list.requested[0]['round']}."
-    rounds = _counted(len(move_list.requested), "rebalance")
-    text = f"{counts} in {rounds} after the initial assignment of {_counted(move_list.initial, 'task')}"
+    rounds = counted(len(move_list.requested), "rebalance")
+    text = f"{counts} in {rounds} after the initial assignment of {counted(move_list.initial, 'task')}"
     first = next(iter(move_list.downtimes.values()), None)
     return f"{text}, {_downtime_text(first)}." if first is not None and first.total_ms else f"{text}."
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _heading(row: Mapping[str, Any], moves: Sequence[ExplainedMove], downtime: RoundDowntime) -> Text:
@@ -72,7 +69,7 @@ def _heading(row: Mapping[str, Any], moves: Sequence[ExplainedMove], downtime: R
         costs.append(f"{format_bytes(row['restored_bytes'])} restored until the next round")
     text = Text(f"Round {row['round']}", HEADER)
     text.append(f"  {format_clock(row['at_ms'])}, {trigger_text(row['reason'])}", "not bold")
-    return text.append(f"\n{_counted(len(moves), 'move')}{''.join(f'; {cost}' for cost in costs)}", f"not bold {QUIET}")
+    return text.append(f"\n{counted(len(moves), 'move')}{''.join(f'; {cost}' for cost in costs)}", f"not bold {QUIET}")
 
 
 def _downtime_text(downtime: RoundDowntime) -> str:

@@ -11,6 +11,7 @@ from reports.analysis.formatting import format_bytes, format_count
 from reports.analysis.plans.changes import BrokerChange, PartitionChange
 from reports.analysis.text import printable
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines, terminal_width
+from simulator.plurals import counted
 
 
 def draw(
@@ -59,14 +60,10 @@ def summary(changes: Sequence[PartitionChange]) -> str:
     total = f" ({format_bytes(sum(sizes))})" if copies and len(sizes) == len(changes) else ""
     elections = sum(change.leader != change.new_leader for change in changes)
     parts = (
-        f"{_counted(len(changes), 'partition')}; {_counted(copies, 'replica')} to copy{total}",
-        _counted(elections, "new leader"),
+        f"{counted(len(changes), 'partition')}; {counted(copies, 'replica')} to copy{total}",
+        counted(elections, "new leader"),
     )
     return f"{', '.join(parts)}."
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _line(change: PartitionChange, width: int) -> Text:

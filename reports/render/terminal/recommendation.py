@@ -24,6 +24,7 @@ from reports.render.terminal.conclusion import point
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 from reports.render.terminal.facts import render as render_tables
+from simulator.plurals import counted
 
 FORMATS: Final = ("table", "json", "csv", "markdown", "properties")
 """Formats of `render`."""
@@ -123,8 +124,7 @@ def _property(change: SettingChange) -> Iterator[str]:
 def _verdict(recommendation: Recommendation) -> str:
     match recommendation.verdict:
         case "recommended":
-            keys = len(recommendation.changes)
-            changes = f"{keys} config change{'' if keys == 1 else 's'}"
+            changes = counted(len(recommendation.changes), "config change")
             return f"{changes}, compared with the current setting ({recommendation.today})"
         case "already_best":
             return f"no better setting found than the current one ({recommendation.today})"

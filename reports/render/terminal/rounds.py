@@ -27,6 +27,7 @@ from reports.analysis.runs.run_rows import first_seeds
 from reports.analysis.scaled_rounds import cause_text, decisions_by_round
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
+from simulator.plurals import counted
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 
@@ -107,9 +108,8 @@ def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]
 
 
 def _heading(run: Row) -> Text:
-    count = run["rebalances"]
     text = Text(f"{printable(run['assignor'])}, seed {run['seed']}", style=HEADER)
-    return text.append(f": {run['verdict']}, {count} round{'' if count == 1 else 's'}", style="not bold")
+    return text.append(f": {run['verdict']}, {counted(run['rebalances'], 'round')}", style="not bold")
 
 
 def _events(events: Sequence[Row]) -> Iterator[Text]:
@@ -178,7 +178,7 @@ def _changed(row: Row, moves: Sequence[Row]) -> str:
         reasons = ", ".join(f"{count} {reason}".rstrip() for reason, count in counts.most_common())
         changes.append(f"{format_count(len(actives))} tasks moved ({reasons})")
     if standbys := len(moves) - len(actives):
-        changes.append(f"{format_count(standbys)} new standby{'' if standbys == 1 else 's'}")
+        changes.append(counted(standbys, "new standby"))
     if row["withheld_tasks"]:
         changes.append(f"{format_count(row['withheld_tasks'])} to move in a follow-up rebalance")
     return ", ".join(changes) or "–"

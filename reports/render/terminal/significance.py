@@ -26,6 +26,7 @@ from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 from reports.render.terminal.facts import render as render_tables
+from simulator.plurals import counted
 
 FORMATS: Final = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
@@ -68,8 +69,7 @@ def notes(comparison: PairedComparison) -> list[str]:
     texts = [f"p: sign-flip test over seeds with Holm correction; better or worse if below {ALPHA:g}."]
     if not comparison.is_decidable:
         texts.append(
-            f"With {comparison.seeds} seed{'' if comparison.seeds == 1 else 's'} no difference can be significant; "
-            "use more seeds (--seeds 20)."
+            f"With {counted(comparison.seeds, 'seed')} no difference can be significant; use more seeds (--seeds 20)."
         )
     listed_failures = comparison.failures[:_MAX_FAILURES]
     texts += [
@@ -83,10 +83,7 @@ def notes(comparison: PairedComparison) -> list[str]:
 def _title(comparison: PairedComparison, assignor: str) -> str:
     scenarios, seeds = len(comparison.scenarios), comparison.seeds
     each = "" if scenarios == 1 else " each"
-    return (
-        f"{assignor} vs. {comparison.baseline}: {scenarios} scenario{'' if scenarios == 1 else 's'}, "
-        f"{seeds} seed{'' if seeds == 1 else 's'}{each}"
-    )
+    return f"{assignor} vs. {comparison.baseline}: {counted(scenarios, 'scenario')}, {counted(seeds, 'seed')}{each}"
 
 
 def _verdict_count_rows(findings: Sequence[MetricComparison]) -> Iterator[tuple[str, ...]]:

@@ -20,7 +20,9 @@ from scenarios.kafka.observation.observation import (
     sort_tasks,
 )
 from scenarios.language.errors import format_count
+from scenarios.kafka.observation.observation import ObservedProcess, ObservedThread
 from scenarios.language.units import format_duration
+from simulator.plurals import counted
 
 _MIN_GAP_MS: Final = 1
 _DYNAMIC_MEMBER: Final = "-consumer-"
@@ -115,7 +117,7 @@ def replayed_restarts(history: RebalanceHistory) -> str | None:
     times_ms = [change.at_ms for change in history.changes if change.kind == "crash"]
     if not times_ms:
         return None
-    restarts = format_count(
+    restarts = counted(
         sum(len(change.process_ids) for change in history.changes if change.kind == "crash"),
         "client restart",
         "client restarts",
@@ -142,7 +144,7 @@ def dropped_rebalances(logged: Sequence[LoggedRebalance], history: RebalanceHist
     ]
     if not dropped:
         return None
-    rebalances = format_count(len(logged), "logged rebalance", "logged rebalances")
+    rebalances = counted(len(logged), "logged rebalance")
     return (
         f"Not in the scenario: {len(dropped)} of {rebalances} ({_span(dropped)}), before which no client joined, left "
         "or restarted. Add what caused them to events, such as restarts of static members or brokers; --last starts "

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from assignors.model.ids import TopicId
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.language.errors import format_count
+from simulator.plurals import counted
 
 _Element = TypeVar("_Element")
 
@@ -100,7 +100,7 @@ class ByteReader:
     def expect_end(self) -> None:
         """Fail if bytes follow the last field."""
         if self._position != self.size:
-            self.fail(f"{format_count(self.size - self._position, 'byte follows', 'bytes follow')} the last field")
+            self.fail(f"{counted(self.size - self._position, 'byte follows', 'bytes follow')} the last field")
 
     def _decode(self, field: str, data: bytes, encoding: str = "utf-8") -> str:
         try:

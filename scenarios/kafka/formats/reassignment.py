@@ -22,7 +22,7 @@ from typing import Any
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.language.errors import format_count
+from simulator.plurals import counted
 
 
 def election_json(partitions: Iterable[TopicPartition]) -> str:
@@ -171,8 +171,8 @@ def _parse_log_dirs(entry: dict[str, Any], num_replicas: int, line: int, name: s
     if not isinstance(log_dirs, list):
         raise FormatError(line, f'{name}.log_dirs is not a list of directories (such as ["any", "/data/1"])')
     if len(log_dirs) != num_replicas:
-        entries = format_count(len(log_dirs), "entry", "entries")
-        replicas = format_count(num_replicas, "replica", "replicas")
+        entries = counted(len(log_dirs), "entry", "entries")
+        replicas = counted(num_replicas, "replica")
         raise FormatError(line, f"{name}.log_dirs has {entries} for {replicas}")
     for i, log_dir in enumerate(log_dirs):
         if not isinstance(log_dir, str) or not (log_dir == ANY_LOG_DIR or _is_absolute(log_dir)):

@@ -16,7 +16,7 @@ from itertools import islice
 
 from assignors.model.ids import TopicId
 from scenarios.kafka.formats.lines import FormatError, numbered_lines, parse_broker_ids
-from scenarios.language.errors import format_count
+from simulator.plurals import counted
 
 NO_LEADER = -1
 """Leader of a partition without one."""
@@ -169,9 +169,9 @@ def _finish(name: str, draft: _TopicDraft) -> DescribedTopic:
         problem = (
             f"partition {', '.join(missing)} is missing"
             if missing
-            else f"{format_count(len(draft.replicas), 'partition is', 'partitions are')} described"
+            else f"{counted(len(draft.replicas), 'partition is', 'partitions are')} described"
         )
-        partitions = format_count(count, "partition", "partitions")
+        partitions = counted(count, "partition")
         raise FormatError(draft.line, f"topic '{name}' has {partitions}, but {problem}; describe whole topics")
     return DescribedTopic(
         name,

@@ -8,6 +8,7 @@ from typing import Final
 
 from scenarios.kafka.incident.membership import ChangeKind, RecordedChange, client_changes
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
+from simulator.plurals import counted
 
 FIRST: Final = "first"
 FOLLOW_UP: Final = "follow_up"
@@ -65,7 +66,7 @@ def _without_static_returns(group: RecordedGroup, changes: list[RecordedChange])
 def _cause_of_change(change: RecordedChange, *, of_consumer: bool) -> RecordedCause:
     if of_consumer:
         return RecordedCause(str(change.kind), change.client_id, _consumer_text(change))
-    threads = f"{len(change.threads)} thread{'s' if len(change.threads) > 1 else ''}"
+    threads = counted(len(change.threads), "thread")
     texts = {
         ChangeKind.JOINED: f"{change.client_id} joined ({threads})",
         ChangeKind.RESTARTED: f"{change.client_id} restarted ({threads}, same process id)",

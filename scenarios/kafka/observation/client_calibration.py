@@ -23,7 +23,8 @@ from scenarios.kafka.observation.observation import (
 )
 from scenarios.kafka.observation.volumes import changelog_topics, topic_volumes
 from scenarios.language.application_entries import ClientEntry
-from scenarios.language.errors import format_count, format_list
+from scenarios.language.errors import format_list
+from simulator.plurals import counted
 
 _MEGABYTE: Final = 1_000_000
 _MIN_BUSY_SHARE: Final = 0.02
@@ -234,7 +235,7 @@ def _measurements(
     by_client: Mapping[str, Sequence[Sequence[ClientScrape]]], restore: Mapping[str, int], records: Mapping[str, int]
 ) -> Iterator[str]:
     num_scrapes = sum(len(scrapes) for series in by_client.values() for scrapes in series)
-    source = f"{format_count(len(by_client), 'client', 'clients')}, {format_count(num_scrapes, 'scrape', 'scrapes')}"
+    source = f"{counted(len(by_client), 'client')}, {counted(num_scrapes, 'scrape')}"
     if restore:
         rates = _range(restore, _MEGABYTE, "MB/s")
         yield f"Restoration at {rates} or more: the fastest between scrapes in which active tasks restore ({source})."

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from scenarios.kafka.plan_files.changes import ReplicaChange, moves_log_dir
-from scenarios.language.errors import format_count
 from scenarios.language.units import format_duration
+from simulator.plurals import counted
 
 _PREAMBLE = """\
 #!/bin/sh
@@ -95,7 +95,7 @@ def min_duration_ms(changes: Sequence[ReplicaChange], throttle_bytes_per_s: int)
 
 
 def _summary(action: str, changes: Sequence[ReplicaChange], throttle_bytes_per_s: int) -> str:
-    partitions = format_count(len(changes), "partition", "partitions")
+    partitions = counted(len(changes), "partition")
     bound_ms = min_duration_ms(changes, throttle_bytes_per_s)
     if bound_ms is None:
         return f"{action}: {partitions}, {throttle_bytes_per_s:,} bytes/s per broker."

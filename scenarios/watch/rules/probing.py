@@ -11,6 +11,7 @@ from scenarios.watch.polls import Poll
 from scenarios.watch.prediction import PredictedTasks, awaited_copies, rounds_to_converge
 from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, counted, seconds, with_names
 from scenarios.watch.watched_application import WatchedApplication
+from simulator.plurals import counted
 
 _MAX_STALE: Final = 3
 """Number of assignments with the same warm-up, none of them with a smaller lag, after which the alarm is raised."""

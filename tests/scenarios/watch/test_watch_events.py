@@ -12,11 +12,11 @@ from scenarios.watch.watch_events import (
     EventKind,
     EventLevel,
     WatchEvent,
-    counted,
     listed,
     seconds,
     with_names,
 )
+from simulator.plurals import counted
 
 STRANGE = "shop\n\x1b[31m[bold]=1+1\u2028"
 
