@@ -50,8 +50,8 @@ from simulator.world.disturbances import (
     RollingBounce,
     StreamThreads,
     TrafficChange,
+    event_numbers,
 )
-from simulator.world.event_labels import event_numbers
 from simulator.world.lag_scaling import LagScaling
 from simulator.world.leave_on_close import leaves_on_close
 from simulator.world.pod_events import PodEvent, Volume

@@ -21,7 +21,7 @@ from simulator.scaling.horizontal_autoscaler import Activator, HorizontalAutosca
 from simulator.scaling.pod_set import PodSet
 from simulator.timeline import pod_changes, pod_event_changes
 from simulator.world.changes import ClientDown, ClientUp, PodsReplaced, PodsScaled, TimedChange
-from simulator.world.event_labels import event_numbers
+from simulator.world.disturbances import event_numbers
 from simulator.world.lag_scaling import SYNC_MS, LagScaling, LagTrigger, PodController
 from simulator.world.pod_events import PodEvent
 

@@ -25,7 +25,7 @@ from simulator.results.run_metrics import RUN_METRICS
 from simulator.results.run_summary import RunSummary
 from simulator.results.tables import SCHEMAS
 from simulator.results.trace import Round, Trace
-from simulator.world.event_labels import event_label, event_numbers
+from simulator.world.disturbances import event_numbers
 from simulator.world.thread_ends import num_thread_numbers
 
 Columns = Mapping[str, Any]
@@ -142,7 +142,7 @@ def _event_labels(trace: Trace) -> dict[int, str]:
     """Return the label of each event, by its number."""
     events = trace.world.disturbances
     numbered = zip(event_numbers(events), events, strict=True)
-    return {START: "start", **{number: event_label(event) for number, event in numbered if number is not None}}
+    return {START: "start", **{number: str(event) for number, event in numbered if number is not None}}
 
 
 def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:

@@ -1,14 +1,17 @@
 """The disturbances of a scenario, such as a rolling bounce or a rack outage.
 
 `simulator.timeline` breaks them down into elementary changes at points in time. They do not depend on the assignor, so
-every assignor faces the same disturbances; what an autoscaler of the scenario then does depends on the run.
+every assignor faces the same disturbances; what an autoscaler of the scenario then does depends on the run. The text of
+a disturbance is its label in results, such as `rolling bounce of 6 clients (app-0, app-1, app-2, …)`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from assignors.model.columns import ConsumerUpdate
 from assignors.model.configs import AssignmentConfigs
@@ -16,7 +19,7 @@ from assignors.model.ids import TopicPartition
 from simulator.world.closing import AT_ONCE, Closing
 from simulator.world.group_configs import GroupConfigs
 from simulator.world.lag_scaling import LagScaling
-from simulator.world.pod_events import PodEvent
+from simulator.world.pod_events import PodEvent, count_and_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,9 @@ class Join:
     clients: tuple[str, ...]
     every_ms: int = 0
 
+    def __str__(self) -> str:
+        return f"join of {count_and_names('client', self.clients)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Leave:
@@ -36,6 +42,9 @@ class Leave:
     clients: tuple[str, ...]
     every_ms: int = 0
     closing: Closing = AT_ONCE
+
+    def __str__(self) -> str:
+        return f"leave of {count_and_names('client', self.clients)}"
 
 
 class Disk(StrEnum):
@@ -60,6 +69,9 @@ class Crash:
     clients: tuple[str, ...]
     down_ms: int | None = None
     disk: Disk = Disk.UNFLUSHED_LOST
+
+    def __str__(self) -> str:
+        return f"crash of {count_and_names('client', self.clients)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,10 @@ class RollingBounce:
         interval_ms = self.closing.ends_after_ms + self.down_ms + self.pause_ms
         return tuple(first_ms + number * interval_ms for number in range(len(self.clients)))
 
+    def __str__(self) -> str:
+        kind = "rolling bounce" if self.release is None else f"upgrade to Kafka {self.release}"
+        return f"{kind} of {count_and_names('client', self.clients)}"
+
 
 @dataclass(frozen=True, slots=True)
 class RackOutage:
@@ -108,6 +124,9 @@ class RackOutage:
     down_ms: int | None = None
     disk: Disk = Disk.UNFLUSHED_LOST
 
+    def __str__(self) -> str:
+        return f"outage of rack {self.rack}"
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerLoss:
@@ -116,6 +135,9 @@ class BrokerLoss:
     at_ms: int
     brokers: tuple[int, ...]
     down_ms: int | None = None
+
+    def __str__(self) -> str:
+        return f"loss of {count_and_names('broker', self.brokers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +148,9 @@ class BrokerBounce:
     brokers: tuple[int, ...]
     down_ms: int
     pause_ms: int
+
+    def __str__(self) -> str:
+        return f"bounce of {count_and_names('broker', self.brokers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +169,9 @@ class BrokerUpgrade:
     release: str
     group_configs: GroupConfigs
 
+    def __str__(self) -> str:
+        return f"upgrade to Kafka {self.release} of {count_and_names('broker', self.brokers)}"
+
 
 @dataclass(frozen=True, slots=True)
 class ReplicaMove:
@@ -153,6 +181,9 @@ class ReplicaMove:
     topic: str
     partition: int
     replicas: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"replica move of {self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +199,9 @@ class PartitionsAdded:
     topic: str
     first: int
     replicas: tuple[tuple[int, ...], ...]
+
+    def __str__(self) -> str:
+        return f"increase of {self.topic} from {self.first} to {self.first + len(self.replicas)} partitions"
 
 
 class LeaderElection(StrEnum):
@@ -210,6 +244,9 @@ class Reassignment:
     batch: int | None = None
     election: LeaderElection = LeaderElection.AUTO
 
+    def __str__(self) -> str:
+        return f"reassignment of {count_and_names('partition', [str(target.partition) for target in self.targets])}"
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
@@ -217,6 +254,9 @@ class ConfigChange:
 
     at_ms: int
     configs: AssignmentConfigs
+
+    def __str__(self) -> str:
+        return "config change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +273,9 @@ class TrafficChange:
     factor: float
     hour: int | None = None
 
+    def __str__(self) -> str:
+        return "traffic change"
+
 
 @dataclass(frozen=True, slots=True)
 class ReplaceThread:
@@ -240,6 +283,9 @@ class ReplaceThread:
 
     at_ms: int
     clients: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"replaced thread of {count_and_names('client', self.clients)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +295,9 @@ class StreamThreads:
     at_ms: int
     clients: tuple[str, ...]
     threads: int
+
+    def __str__(self) -> str:
+        return f"change to {self.threads} threads of {count_and_names('client', self.clients)}"
 
 
 Disturbance = (
@@ -271,3 +320,17 @@ Disturbance = (
     | LagScaling
 )
 """Scale-out is a `Join` of several clients, scale-in a `Leave`."""
+
+CLUSTER_EVENTS: Final = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
+"""The events of brokers, racks and replicas, which happen to every application on a cluster."""
+
+
+def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:
+    """Return the numbers of events, from 1 by time; simultaneous events keep the given order.
+
+    Returns a number for each disturbance; None for changes of traffic, which never cause a rebalance.
+    """
+    numbered = [index for index, event in enumerate(disturbances) if not isinstance(event, TrafficChange)]
+    numbered.sort(key=lambda index: disturbances[index].at_ms)
+    number_of = {index: number for number, index in enumerate(numbered, 1)}
+    return [number_of.get(index) for index in range(len(disturbances))]

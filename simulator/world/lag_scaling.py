@@ -182,3 +182,6 @@ class LagScaling:
     triggers: tuple[LagTrigger, ...]
     horizontal: HorizontalScaling
     activation: Activation | None = field(default=None)
+
+    def __str__(self) -> str:
+        return f"lag scaling of {self.name} ({'HPA' if self.activation is None else 'KEDA'})"

@@ -7,10 +7,22 @@ are absent before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import ClassVar, Final
 
 from simulator.world.closing import AT_ONCE, Closing
+
+_MAX_NAMES: Final = 3
+
+
+def count_and_names(kind: str, names: Sequence[object]) -> str:
+    """Return what a label says of clients, brokers or partitions, such as `6 clients (app-0, app-1, app-2, …)`."""
+    if len(names) == 1:
+        return f"{kind} {names[0]}"
+    listed = ", ".join(map(str, names[:_MAX_NAMES]))
+    return f"{len(names):,} {kind}s ({listed}{', …' if len(names) > _MAX_NAMES else ''})"
 
 
 class Volume(StrEnum):
@@ -39,6 +51,8 @@ class PodEvent:
         successors: the clients that start instead, as many; empty if successors have the names of their predecessors.
     """
 
+    kind: ClassVar[str] = "rolling update"
+
     at_ms: int
     clients: tuple[str, ...]
     closing: Closing = AT_ONCE
@@ -49,6 +63,9 @@ class PodEvent:
     def is_permanent(self) -> bool:
         """Whether the clients never come back, or only as other clients."""
         return bool(self.successors)
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {count_and_names('client', self.clients)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +112,8 @@ class NodeDrain(PodEvent):
         drains_zone: whether these are all nodes of their zones.
     """
 
+    kind: ClassVar[str] = "node drain"
+
     start_ms: int
     ready_ms: int
     max_unavailable: int | None = None
@@ -123,6 +142,8 @@ class SpotInterruption(PodEvent):
         reacts: whether processes are asked to stop at the notice; otherwise they are killed at its end.
         replace_ms: the time from the notice until the successors start; None for never.
     """
+
+    kind: ClassVar[str] = "spot interruption"
 
     notice_ms: int
     reacts: bool = True

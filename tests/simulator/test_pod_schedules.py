@@ -14,7 +14,6 @@ from simulator.timeline import timeline
 from simulator.world.changes import ClientDown, ClientUp
 from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RackOutage
-from simulator.world.event_labels import event_label
 from simulator.world.pod_events import (
     DeploymentUpdate,
     NodeDrain,
@@ -61,7 +60,7 @@ def test_stateful_set_is_updated_from_the_last_pod_to_the_first() -> None:
     down = ClientDown("c2", leaves_group=True, disk=Disk.KEPT, closes_in_ms=3 * SECOND)
     assert changes(event)[:2] == [(5 * SECOND, down), (18 * SECOND, ClientUp("c2"))]
     assert str(down) == "c2 closes for 3 s, then leaves"
-    assert event_label(event) == "rolling update of 3 clients (c0, c1, c2)"
+    assert str(event) == "rolling update of 3 clients (c0, c1, c2)"
 
 
 @pytest.mark.parametrize(("volume", "disk"), [(Volume.ZONAL, Disk.KEPT), (Volume.NONE, Disk.LOST)])
@@ -139,7 +138,7 @@ def test_spot_interruption_closes_at_the_notice_or_kills_at_its_end() -> None:
     deaf = dataclasses.replace(event, reacts=False, successors=("n0",), replace_ms=MINUTE)
     assert changes(deaf) == [(MINUTE, ClientUp("n0")), (2 * MINUTE, killed)]
     assert changes(dataclasses.replace(event, replace_ms=None)) == [(5 * SECOND, lost)]
-    assert event_label(event) == "spot interruption of client c0"
+    assert str(event) == "spot interruption of client c0"
 
 
 def test_end_of_the_notice_limits_the_grace_period() -> None:
