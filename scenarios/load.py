@@ -21,10 +21,9 @@ from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_
 from scenarios.language.fields import valid_entries
 from scenarios.language.overrides import NameOverride, Overrides, format_override, override_text
 from scenarios.language.releases import KafkaReleases
-from scenarios.language.scenario_reader import read_scenario
-from scenarios.language.schema import AssignorSettings
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE
+from scenarios.references.imported_files import ImportedFiles
 from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.configs import stated_configs
 from scenarios.resolution.consumer_assignors import consumer_assignor_spec
@@ -32,7 +31,6 @@ from scenarios.resolution.consumer_groups import GroupDocument, split_groups
 from scenarios.resolution.document import resolve_document
 from scenarios.resolution.entry_releases import FileOfReleases, files_of_releases
 from scenarios.resolution.expectations import resolve_expectations
-from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.known_problem import KnownProblem, resolve_problem
 from scenarios.resolution.neighbors import LocatedNeighbor, MainScenario, check_neighbors, load_neighbors
 from scenarios.resolution.unmodeled_warnings import (
@@ -42,6 +40,8 @@ from scenarios.resolution.unmodeled_warnings import (
 )
 from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.neighbor_worlds import neighbor_world
+from scenarios.scenario_reader import read_scenario
+from scenarios.schema import AssignorSettings
 from scenarios.shipped import find_scenario, list_scenarios
 from simulator.results.expectation import Expectation
 from simulator.world.group_configs import GroupProtocol

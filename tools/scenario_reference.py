@@ -1,4 +1,4 @@
-"""The pages of docs/reference on scenario files, from the models that scenarios/language/schema.py gathers."""
+"""The pages of docs/reference on scenario files, from the models that scenarios/schema.py gathers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scenarios.language.schema import format_json_schema
+from scenarios.schema import format_json_schema
 from tools.scenario_examples import BASE, EXAMPLES
 
-MADE = (
-    "\n<!-- Made by `python -m tools.reference_pages` from the models that scenarios/language/schema.py gathers. -->\n"
-)
+MADE = "\n<!-- Made by `python -m tools.reference_pages` from the models that scenarios/schema.py gathers. -->\n"
 
 SCENARIOS = """# Scenario files
 

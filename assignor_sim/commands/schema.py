@@ -18,7 +18,7 @@ def schema(
     Example: [bold]assignor-sim schema -o scenario.schema.json[/bold]
     """
     from assignor_sim.text_files import write_text
-    from scenarios.language.schema import format_json_schema
+    from scenarios.schema import format_json_schema
 
     with exit_on_error(OSError):
         write_text(output, format_json_schema())

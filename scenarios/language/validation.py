@@ -6,20 +6,20 @@ One pass therefore reports the mistakes in single values and those in how the va
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
+from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL
 from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
 from scenarios.language.consumer_configs import ConsumerConfigs
 from scenarios.language.consumer_entries import ConsumerClientConfigs, ConsumerClientEntry
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
-from scenarios.language.fields import InvalidEntry
+from scenarios.language.fields import FLAT_LIST, PER_PARTITION, PER_THREAD, WHOLE_TOPIC, InvalidEntry
 from scenarios.language.paths import ScenarioPath, format_path
-from scenarios.language.schema import UNION_TAGS
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
@@ -32,6 +32,8 @@ from scenarios.language.unmodeled_configs import (
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_PASSES = 40
+_UNION_TAGS: Final = frozenset([WHOLE_TOPIC, PER_PARTITION, FLAT_LIST, PER_THREAD, BROKER_POOL, BROKER_LIST])
+"""Union tags that pydantic adds to error locations and that are not part of the data."""
 _CONFIG_SECTIONS: tuple[tuple[type[ScenarioSection], str, ConfigsOutsideTheModel], ...] = (
     (StreamsConfigs, "application.configs", STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
     (BrokerConfigs, "cluster.configs", BROKER_CONFIGS_OUTSIDE_THE_MODEL),
@@ -203,7 +205,7 @@ def _path(root: Any, location: ScenarioPath) -> ScenarioPath:
     for part in location:
         if (isinstance(value, dict) and part in value) or (isinstance(value, list) and isinstance(part, int)):
             value = value[part]
-        elif part in UNION_TAGS:
+        elif part in _UNION_TAGS:
             continue
         else:
             break

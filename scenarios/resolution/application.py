@@ -20,8 +20,8 @@ from scenarios.language.application_entries import ApplicationSection, StoreEntr
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.validation import SourceMap
+from scenarios.references.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.cluster import ResolvedCluster, make_topic, with_stated_traffic
-from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.listed_topology import SUBTOPOLOGIES, check_unlogged, draft_listed_subtopologies
 from scenarios.resolution.partition_traffic import StatedTraffic, default_traffic
 from scenarios.resolution.subtopology_drafts import (

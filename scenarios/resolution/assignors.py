@@ -17,12 +17,12 @@ from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import KafkaReleases
-from scenarios.language.schema import AssignorSettings
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.clients import ResolvedClients
-from scenarios.resolution.configs import check_configs
+from scenarios.references.clients import ResolvedClients, check_configs
 from scenarios.resolution.entry_releases import releases_of
 from simulator.world.group_configs import GroupProtocol
+from scenarios.schema import AssignorSettings
+from simulator.world.world import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST, parse_release
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.brokers import CLUSTER, Brokers, PartitionBudget, resolve_brokers
-from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
+from scenarios.references.brokers import CLUSTER, Brokers, PartitionBudget, resolve_brokers
+from scenarios.references.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.partition_traffic import (
     PartitionTraffic,
     StatedTraffic,

@@ -25,18 +25,18 @@ from scenarios.language.releases import (
     has_transactional_stores,
     parse_release,
 )
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.streams_configs import AssignorConfigs
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
+from scenarios.references.brokers import CLUSTER, Brokers
+from scenarios.references.clients import ResolvedClients
 from scenarios.resolution.assignors import AssignorSpec
-from scenarios.resolution.brokers import CLUSTER, Brokers
-from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
 from scenarios.sampling.event_plans import BrokerUpgradePlan
 from scenarios.sampling.traffic_profile import TrafficProfile
+from scenarios.schema import ScenarioDocument
 from simulator.brokers.replication_progress import lagging_brokers
 from simulator.brokers.safe_restarts import unsafe_restarts
 from simulator.plurals import counted

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from assignors.errors import ConfigError
-from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.consumer_entries import ConsumerGroupSection
@@ -27,12 +25,12 @@ from scenarios.language.releases import (
     reads_task_offsets,
     reports_task_offsets,
 )
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.section import ScenarioSection
-from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
+from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.brokers import CLUSTER
+from scenarios.references.brokers import CLUSTER
 from scenarios.resolution.subtopology_drafts import APPLICATION
+from scenarios.schema import ScenarioDocument
 from simulator.world.client_times import ClientTimes
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.state_configs import StateConfigs
@@ -43,20 +41,6 @@ EXACTLY_ONCE_COMMIT_MS: Final = 100
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """The brokers' default range: `group.min.session.timeout.ms` and `group.max.session.timeout.ms`."""
-
-
-def check_configs(configs: AssignorConfigs, path: ScenarioPath, source_map: SourceMap) -> dict[str, object]:
-    """Report the configs that Kafka rejects; return the valid configs that are set, by field of `AssignmentConfigs`."""
-    valid: dict[str, object] = {}
-    for name, value in configs.changes().items():
-        try:
-            AssignmentConfigs(**{name: value})
-        except ConfigError as error:
-            key = AssignorConfigs.model_fields[name].alias or name
-            source_map.add_mistake((*path, key), str(error.args[0]))
-        else:
-            valid[name] = value
-    return valid
 
 
 def resolve_group_configs(

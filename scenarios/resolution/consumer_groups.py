@@ -17,11 +17,11 @@ from scenarios.language.event_entries import EVENT_KINDS, EventEntry
 from scenarios.language.fields import InvalidEntry, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
-from scenarios.language.schema import DEFAULT_ASSIGNOR, AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.validation import OtherPaths, SourceMap
 from scenarios.resolution.subscriptions import SubscribedTopic, check_subscriptions, subscribed_topics
 from scenarios.sampling.blueprint import MAX_CLIENTS
+from scenarios.schema import DEFAULT_ASSIGNOR, AssignorSettings, ScenarioDocument, ScenarioFileDocument
 
 CONSUMERS: Final[ScenarioPath] = ("consumers",)
 

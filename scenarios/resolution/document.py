@@ -15,11 +15,17 @@ from scenarios.language.errors import Mistakes
 from scenarios.language.event_entries import EventEntry
 from scenarios.language.fields import valid_entries
 from scenarios.language.releases import NEWEST, KafkaReleases
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
+from scenarios.references.clients import (
+    check_configs,
+    check_membership,
+    check_streams_group,
+    resolve_clients,
+    warn_about_leak,
+)
+from scenarios.references.imported_files import ImportedFiles
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
-from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import (
     WarningContext,
@@ -31,7 +37,6 @@ from scenarios.resolution.config_warnings import (
     warn_about_unlimited_processing,
 )
 from scenarios.resolution.configs import (
-    check_configs,
     group_configs,
     resolve_group_configs,
     resolve_state_configs,
@@ -42,7 +47,6 @@ from scenarios.resolution.entry_releases import with_releases
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.hosts import resolve_hosts
-from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.other_traffic import resolve_other_traffic
 from scenarios.resolution.other_traffic_context import OtherTrafficContext
 from scenarios.resolution.price import resolve_price, warn_about_dollars
@@ -69,6 +73,8 @@ from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, Topic
 from scenarios.sampling.neighbor_worlds import without_cluster_events
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.world import Application, Start
+from scenarios.schema import ScenarioDocument
+from simulator.world.world import Application, GroupConfigs, GroupProtocol, Start
 
 
 def check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:

@@ -10,8 +10,8 @@ from scenarios.language.errors import Mistakes
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.releases import KafkaReleases
-from scenarios.language.schema import AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from scenarios.language.validation import OtherPaths, SourceMap
+from scenarios.schema import AssignorSettings, ScenarioDocument, ScenarioFileDocument
 
 Document = TypeVar("Document", ScenarioDocument, ScenarioFileDocument)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from scenarios.language.errors import Mistakes
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.brokers import Brokers, PartitionBudget
-from scenarios.resolution.clients import ResolvedClients
-from scenarios.resolution.imported_files import ImportedFiles
+from scenarios.references.brokers import Brokers, PartitionBudget
+from scenarios.references.clients import ResolvedClients
+from scenarios.references.imported_files import ImportedFiles
 from scenarios.resolution.traffic import ResolvedTraffic
 from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import TopicBlueprint

@@ -37,8 +37,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
 from scenarios.language.upgrade_entry import UpgradeEvent
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.clients import ResolvedClients
-from scenarios.resolution.configs import check_configs
+from scenarios.references.clients import ResolvedClients, check_configs
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.partition_events import check_added_partitions, resolve_partitions_added
 from scenarios.resolution.pod_events import resolve_pod_event

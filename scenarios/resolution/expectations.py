@@ -9,8 +9,8 @@ from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.expect_entry import AGAINST, ExpectEntry
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
+from scenarios.schema import ScenarioDocument
 from simulator.results.expectation import Condition, Expectation
 from simulator.results.run_metrics import RUN_METRICS, MetricUnit, metric_hint
 

@@ -11,7 +11,7 @@ from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.host_entries import HostEntry
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.clients import ResolvedClients
+from scenarios.references.clients import ResolvedClients
 from scenarios.sampling.blueprint import MAX_CLIENTS
 from simulator.world.world import ClientHost
 

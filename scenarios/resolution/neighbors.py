@@ -11,12 +11,12 @@ from typing import Generic, Protocol, TypeVar
 from scenarios.language.errors import Mistakes, ScenarioError, format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from scenarios.language.yaml_reader import MAX_BYTES
-from scenarios.resolution.imported_files import ImportedFiles
+from scenarios.references.imported_files import ImportedFiles
 from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.event_plans import PartitionsPlan
+from scenarios.schema import ScenarioDocument
 from simulator.world.world import Broker
 
 _CLUSTER_EVENTS = ("rack_outage", "broker_loss", "broker_bounce", "replica_move", "partitions_added", "reassignment")

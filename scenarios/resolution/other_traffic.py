@@ -20,7 +20,7 @@ from scenarios.language.fields import InvalidEntry, valid_entries
 from scenarios.language.other_traffic_entries import OtherGroupEntry, OtherProducerEntry, OtherTrafficSection
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import has_rack_aware_partitioner, parse_release
-from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
+from scenarios.references.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.measured_traffic import MeasuredFanOut, read_fan_out
 from scenarios.resolution.other_traffic_context import MEASURED, OTHER_TRAFFIC, OtherTrafficContext, rack_shares
 from scenarios.sampling.blueprint import TopicBlueprint

@@ -18,8 +18,8 @@ from scenarios.language.event_entries import STRATEGY_KEYS, ReassignmentEvent, R
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
+from scenarios.references.imported_files import ImportedContent
 from scenarios.resolution.event_context import EventContext
-from scenarios.resolution.imported_files import ImportedContent
 from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.event_plans import ReassignmentPlan
 from scenarios.sampling.planned_reassignments import NoPlanError

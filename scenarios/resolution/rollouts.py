@@ -13,7 +13,6 @@ from scenarios.language.event_entries import RollingBounceEvent
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.section import config_keys
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.assignors import AssignorSpec
@@ -21,6 +20,8 @@ from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
 from scenarios.sampling.event_plans import PlannedEvent, RollingBouncePlan
 from simulator.world.group_configs import GroupProtocol
+from scenarios.schema import ScenarioDocument
+from simulator.world.world import GroupProtocol
 
 _STRATEGY: Final = "partition.assignment.strategy"
 _PROTOCOL: Final = "group.protocol"

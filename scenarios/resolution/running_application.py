@@ -12,13 +12,13 @@ from scenarios.language.consumer_entries import ConsumerGroupSection
 from scenarios.language.errors import format_list
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath, format_path
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.clients import ResolvedClients
+from scenarios.references.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
 from simulator.world.group_configs import GroupProtocol
 from simulator.plurals import counted
+from scenarios.schema import ScenarioDocument
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.world import Start, Subtopology
 

@@ -13,7 +13,7 @@ from scenarios.language.errors import format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.clients import ResolvedClients
+from scenarios.references.clients import ResolvedClients
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ import numpy as np
 
 from scenarios.language.errors import format_list
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.schema import TrafficSection
 from scenarios.language.validation import SourceMap
+from scenarios.references.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.application import ResolvedApplication
-from scenarios.resolution.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.measured_traffic import FloatArray, MeasuredTopic, MeasuredTraffic, read_measured_traffic
 from scenarios.sampling.blueprint import TopicBlueprint
 from scenarios.sampling.traffic_profile import HOURS_A_DAY, TrafficProfile
 from simulator.plurals import counted
+from scenarios.schema import TrafficSection
 from simulator.world.world import Subtopology
 
 TRAFFIC: ScenarioPath = ("traffic",)

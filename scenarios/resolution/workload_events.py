@@ -18,17 +18,17 @@ from scenarios.language.pod_entries import (
     SpotInterruptionEvent,
     resolve_pods,
 )
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
+from scenarios.references.brokers import CLUSTER
+from scenarios.references.clients import ResolvedClients
+from scenarios.references.imported_files import ImportedFiles
 from scenarios.resolution.application import ResolvedApplication
-from scenarios.resolution.brokers import CLUSTER
-from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.cluster import ResolvedCluster
-from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.pod_events import DEFAULT_PODS
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.workloads import ResolvedWorkload, WorkloadContext, resolve_workloads
 from scenarios.sampling.event_plans import PlannedEvent
+from scenarios.schema import ScenarioDocument
 from simulator.world.lag_scaling import LagScaling, PodController
 from simulator.world.pod_events import DeploymentUpdate
 

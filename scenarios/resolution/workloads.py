@@ -19,11 +19,11 @@ from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
 from scenarios.language.fields import InvalidEntry, valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from scenarios.language.workload_entries import UNNAMED, PodsEntry
 from scenarios.language.yaml_reader import MAX_BYTES
-from scenarios.resolution.imported_files import ImportedFiles
+from scenarios.references.imported_files import ImportedFiles
+from scenarios.schema import ScenarioDocument
 from simulator.world.closing import Closing
 from simulator.world.lag_scaling import LagScaling, PodTemplate
 from simulator.world.pod_events import Volume

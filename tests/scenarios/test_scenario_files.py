@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.language.schema import SCHEMA_FILE
 from scenarios.load import Scenario, ScenarioError, load, loads
+from scenarios.schema import SCHEMA_FILE
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))

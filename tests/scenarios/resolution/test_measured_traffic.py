@@ -12,7 +12,7 @@ from scenarios.resolution.measured_traffic import read_measured_traffic
 from simulator.world.disturbances import Join, Leave, TrafficChange
 from simulator.world.world import Topic
 from tests.scenarios.ingested_folders import Row, rate_row, rows_of_day, write_ingested_folder
-from tests.scenarios.resolution.test_imported_files import Folder
+from tests.scenarios.references.test_imported_files import Folder
 from tests.scenarios.scenario_texts import SMALL
 
 HOUR = 3_600_000

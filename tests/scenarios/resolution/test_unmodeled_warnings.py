@@ -12,7 +12,6 @@ import pytest
 from scenarios.language import unmodeled_configs as client_configs
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.errors import ScenarioError
-from scenarios.language.schema import build_json_schema
 from scenarios.language.section import config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
@@ -21,6 +20,7 @@ from scenarios.language.unmodeled_configs import (
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
 )
 from scenarios.load import Scenario, loads
+from scenarios.schema import build_json_schema
 
 SCENARIO = """\
 cluster:

@@ -13,7 +13,7 @@ from statistics import fmean
 import pytest
 
 from assignors.model.configs import AssignmentConfigs
-from scenarios.language.schema import SCHEMA_FILE
+from scenarios.schema import SCHEMA_FILE
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, RollingBounce
 from simulator.world.group_configs import GroupProtocol
 from tests.scenarios.scenario_texts import load_text, with_events

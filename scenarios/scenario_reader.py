@@ -8,10 +8,10 @@ from typing import Any
 
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
 from scenarios.language.overrides import NameOverride, apply_overrides
-from scenarios.language.schema import ScenarioFileDocument
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.workload_entries import list_clients
 from scenarios.language.yaml_reader import YamlReadError, read_yaml
+from scenarios.schema import ScenarioFileDocument
 
 
 @dataclass(frozen=True, slots=True)

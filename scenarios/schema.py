@@ -14,15 +14,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from scenarios.language.application_entries import ApplicationSection, ClientEntry
-from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL, ClusterSection
+from scenarios.language.cluster_entries import ClusterSection
 from scenarios.language.consumer_entries import MAX_GROUPS, ConsumerGroupEntry
 from scenarios.language.event_entries import EventEntry
 from scenarios.language.expect_entry import ExpectEntry
 from scenarios.language.fields import (
-    FLAT_LIST,
-    PER_PARTITION,
-    PER_THREAD,
-    WHOLE_TOPIC,
     AssignorParameter,
     Duration,
     KafkaRelease,
@@ -43,16 +39,12 @@ from scenarios.language.streams_configs import AssignorEntryConfigs
 from scenarios.language.units import LONG_MAX
 from scenarios.language.workload_entries import name_workload
 
-SCHEMA_FILE: Final = Path(__file__).parents[1] / "schema.json"
+SCHEMA_FILE: Final = Path(__file__).with_name("schema.json")
 DEFAULT_ASSIGNOR: Final = "high_availability"
 MAX_NEIGHBORS: Final = 20
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 
 LongText = Annotated[str, Field(max_length=10_000)]
-
-
-UNION_TAGS: Final = frozenset([WHOLE_TOPIC, PER_PARTITION, FLAT_LIST, PER_THREAD, BROKER_POOL, BROKER_LIST])
-"""Union tags that pydantic adds to error locations and that are not part of the data."""
 
 
 def _expand_assignor(value: Any) -> Any:

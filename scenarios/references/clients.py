@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from assignors.errors import ConfigError
+from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import did_you_mean, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, parse_release
+from scenarios.language.streams_configs import AssignorConfigs
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import MAX_CLIENTS, MAX_THREADS, ClientBlueprint
 from simulator.world.group_configs import GroupConfigs
@@ -64,6 +67,20 @@ class ResolvedClients:
                         f"client '{plan.name}' has no tag {format_value(tag)} ({own_tags}); Kafka refuses to start it",
                     )
                     return
+
+
+def check_configs(configs: AssignorConfigs, path: ScenarioPath, source_map: SourceMap) -> dict[str, object]:
+    """Report the configs that Kafka rejects; return the valid configs that are set, by field of `AssignmentConfigs`."""
+    valid: dict[str, object] = {}
+    for name, value in configs.changes().items():
+        try:
+            AssignmentConfigs(**{name: value})
+        except ConfigError as error:
+            key = AssignorConfigs.model_fields[name].alias or name
+            source_map.add_mistake((*path, key), str(error.args[0]))
+        else:
+            valid[name] = value
+    return valid
 
 
 def check_membership(

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios.language.broker_configs import BrokerConfigs
-from scenarios.language.schema import SCHEMA_FILE, build_json_schema, format_json_schema
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.units import (
     parse_bytes,
@@ -23,6 +22,7 @@ from scenarios.language.units import (
     parse_time_of_day_ms,
 )
 from scenarios.language.yaml_reader import read_yaml
+from scenarios.schema import SCHEMA_FILE, build_json_schema, format_json_schema
 from simulator.results.run_metrics import RUN_METRICS
 from tests.scenarios.scenario_texts import CONSUMERS, FULL, RUNNING, SMALL, mistakes_in, replace_in_small
 from tests.scenarios.test_mistakes import CASES

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.language.schema import SCHEMA_FILE
 from scenarios.load import Scenario, ScenarioError, load
+from scenarios.schema import SCHEMA_FILE
 from simulator.world.world import NO_LEADER, Store
 
 CAPTURED = SCHEMA_FILE.with_name("library") / "captured"

@@ -13,7 +13,7 @@ from scenarios.language.errors import format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.imported_files import ImportedContent
+from scenarios.references.imported_files import ImportedContent
 from scenarios.sampling.blueprint import MAX_BROKERS, MAX_PARTITIONS, MAX_REPLICAS
 from simulator.world.world import Broker
 
