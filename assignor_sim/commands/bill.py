@@ -16,7 +16,6 @@ from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_rep
 from assignor_sim.console.scenario_arguments import ScenarioFile
 
 if TYPE_CHECKING:
-    from reports.analysis.bill.cost_report import BillCheck
     from reports.analysis.bill.monthly_bill import MonthlyBill
     from reports.document import Report
 
@@ -87,8 +86,6 @@ def bill(
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignors.errors import AssignorError
     from reports.analysis.bill.cost_report import CostReportError, LineFilter, check_bill, read_cost_report
-    from reports.render.bill import draw, tables
-    from reports.analysis.bill.cost_report import LineFilter, read_cost_report
     from reports.render.bill import bill_report
     from scenarios.load import ScenarioError
     from simulator.results.result_directory import ResultsError, check_writable

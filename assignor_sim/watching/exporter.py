@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from scenarios.watch.watch_metrics import METRICS, WatchStatus
 from scenarios.kafka.observation.observation import ObservationError
+from scenarios.watch.watch_metrics import METRICS, WatchStatus
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric

@@ -13,8 +13,8 @@ from assignor_sim.watching.group_watcher import GroupWatcher, retry_delay_s
 from scenarios.kafka.live.client_properties import ClientSettings
 from scenarios.kafka.live.group_polling import TransientError
 from scenarios.kafka.live.opening import open_cluster
-from scenarios.watch.watch_events import WatchEvent
 from scenarios.kafka.observation.observation import ObservationError
+from scenarios.watch.watch_events import WatchEvent
 
 
 class StoppedBySignal(BaseException):

@@ -50,9 +50,8 @@ from scenarios.language.consumer_entries import ConsumerGroupEntry
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
 from scenarios.language.units import parse_duration_ms
 from scenarios.load import Scenario
-from simulator.world.group_configs import GroupProtocol
 from simulator.plurals import counted
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 SELECTOR: Final = "replica.selector.class"
 

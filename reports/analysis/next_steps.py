@@ -10,10 +10,8 @@ from itertools import islice
 from typing import Any, Final
 
 from reports.analysis.comparison import ComparisonRow, Tables, table_rows
-from reports.analysis.formatting import format_count, format_duration, format_percent, format_rate
-from reports.analysis.restart_steps import NextStep, RestartFigures, restart_figures, restart_steps
 from reports.analysis.formatting import format_duration, format_percent, format_rate
-from reports.analysis.restart_steps import RestartFigures, restart_figures, restart_steps
+from reports.analysis.restart_steps import NextStep, RestartFigures, restart_figures, restart_steps
 from simulator.plurals import counted
 from simulator.results.verdict import Verdict
 

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.cost_report import BillCheck
 from reports.analysis.bill.monthly_bill import DAY_MS, MonthlyBill, RackPair, Saving, Transfers
 from reports.analysis.cells import HEAT_STEPS, Cell
 from reports.analysis.formatting import format_bytes, format_count, format_duration, format_number, format_percent

@@ -20,9 +20,8 @@ from scenarios.language.releases import KafkaReleases
 from scenarios.language.validation import SourceMap
 from scenarios.references.clients import ResolvedClients, check_configs
 from scenarios.resolution.entry_releases import releases_of
-from simulator.world.group_configs import GroupProtocol
 from scenarios.schema import AssignorSettings
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,10 +71,9 @@ from scenarios.resolution.workload_events import (
 )
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import without_cluster_events
+from scenarios.schema import ScenarioDocument
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.world import Application, Start
-from scenarios.schema import ScenarioDocument
-from simulator.world.world import Application, GroupConfigs, GroupProtocol, Start
 
 
 def check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:

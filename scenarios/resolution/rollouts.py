@@ -19,9 +19,8 @@ from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
 from scenarios.sampling.event_plans import PlannedEvent, RollingBouncePlan
-from simulator.world.group_configs import GroupProtocol
 from scenarios.schema import ScenarioDocument
-from simulator.world.world import GroupProtocol
+from simulator.world.group_configs import GroupProtocol
 
 _STRATEGY: Final = "partition.assignment.strategy"
 _PROTOCOL: Final = "group.protocol"

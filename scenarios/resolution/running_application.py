@@ -16,9 +16,9 @@ from scenarios.language.validation import SourceMap
 from scenarios.references.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
-from simulator.world.group_configs import GroupProtocol
-from simulator.plurals import counted
 from scenarios.schema import ScenarioDocument
+from simulator.plurals import counted
+from simulator.world.group_configs import GroupProtocol
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.world import Start, Subtopology
 

@@ -15,9 +15,8 @@ from scenarios.language.upgrade_entry import CLIENT_KEYS, UpgradeEvent
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.configs import group_configs
 from scenarios.resolution.entry_releases import with_releases
-from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from scenarios.schema import ScenarioDocument
-from simulator.world.world import GroupConfigs, GroupProtocol
+from simulator.world.group_configs import GroupConfigs, GroupProtocol
 
 BROKER_DOWN_MS: Final = 60_000
 BROKER_PAUSE_MS: Final = 120_000

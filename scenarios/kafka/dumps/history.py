@@ -19,8 +19,6 @@ from scenarios.kafka.observation.observation import (
     RebalanceHistory,
     sort_tasks,
 )
-from scenarios.language.errors import format_count
-from scenarios.kafka.observation.observation import ObservedProcess, ObservedThread
 from scenarios.language.units import format_duration
 from simulator.plurals import counted
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from scenarios.kafka.observation.group_snapshot import GroupKind, GroupSnapshot
 from scenarios.watch.polls import Poll, PredictionVerdict
 from scenarios.watch.predicted_assignment import in_kafka_order
-from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, counted, with_names
+from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, with_names
 from simulator.plurals import counted
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase
 from scenarios.watch.polls import Poll
-from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, counted, listed, seconds
+from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, listed, seconds
 from simulator.plurals import counted
 
 _MAX_POLL_INTERVAL_MS: Final = 300_000

@@ -9,7 +9,7 @@ from typing import Final
 from scenarios.kafka.observation.group_snapshot import GroupPhase
 from scenarios.watch.polls import Poll
 from scenarios.watch.prediction import PredictedTasks, awaited_copies, rounds_to_converge
-from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, counted, seconds, with_names
+from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, seconds, with_names
 from scenarios.watch.watched_application import WatchedApplication
 from simulator.plurals import counted
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports.analysis.bill.bill_check import BillCheck
+from reports.analysis.bill.cost_report import BillCheck
 from reports.analysis.bill.monthly_bill import MonthlyBill, Transfers
 from reports.analysis.formatting import format_percent, format_usd
 from reports.render.bill import bill_report, saving_rows, shortened_rows

@@ -8,8 +8,8 @@ import pytest
 
 from assignors.errors import UnknownAssignorError
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
-from scenarios.watch.assignment_comparison import compare_assignment
 from scenarios.kafka.observation.observation import ObservationError
+from scenarios.watch.assignment_comparison import compare_assignment
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
 from scenarios.watch.watched_consumers import WatchedConsumers
 from tests.scenarios.kafka.live.test_consumer_group import observed
