@@ -74,9 +74,9 @@ def find_cheapest_placement(
 
     `time_limit_s`: time limit of a program. If it ends without a placement, flows place the active tasks at minimum
     cost and then the standbys; only the bound is then guaranteed. `max_variables`: number of variables above which a
-    program is not solved; flows then place the tasks as above. Returns the placement, None if none was found, and
-    whether the bounds are proven to be infeasible. None and False if the program found nothing in time and the standbys
-    do not fit beside the cheapest active tasks.
+    program is not solved; flows then place the tasks as above. Returns the placement (None if none was found) and
+    whether the bounds are proven to be infeasible. A placement may exist although the result is `(None, False)`: the
+    program found none in time, and the standbys do not fit beside the cheapest active tasks.
     """
     active = _place_role(problem.active, problem.active_bounds, 1)
     standby = _place_role(problem.standby, problem.standby_bounds, problem.copies)

@@ -171,7 +171,7 @@ def _page_content(block: Block, section: ReportSection) -> Any:
     if not isinstance(block, ReportTable):
         return block
     columns, rows, total = _content(block, "page")
-    # Another name than that of the section around it, so that screen readers can tell them apart.
+    # Another name than that of the section around it, so that screen readers read them as two.
     name = f"{section.title} (table)"
     return {"table": block, "name": name, "columns": columns, "rows": rows, "total": total}
 

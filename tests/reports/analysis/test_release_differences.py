@@ -101,7 +101,7 @@ def test_text_has_every_change_within_80_columns() -> None:
     assert max(map(len, report_text(releases_report(changes()), 50, color=False).splitlines())) <= 50
 
 
-def test_markdown_names_group_and_row_in_columns_of_their_own() -> None:
+def test_markdown_names_group_and_row_in_separate_columns() -> None:
     text = report_markdown(releases_report(changes())).replace("\\", "")
     assert "| fair | all | 40 | 15.0 % (6) | 2 | 3 | 1 |" in text
     assert "| cold_start, fair |  | no change |  |" in text
