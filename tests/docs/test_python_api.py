@@ -33,6 +33,7 @@ INTERNAL = {
     "as_scenario",
     "as_scenarios",
     "batch_rows",
+    "compare_plans",
     "estimate",
     "explain",
     "folder_names",
