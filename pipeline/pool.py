@@ -20,7 +20,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 # A process finds a package of this project before a folder of its name only while it imports this module.
-import reports  # noqa: F401
+import reports as _reports  # noqa: F401
 from assignors.containment.child import end_with_parent, take_pipe
 from assignors.containment.isolation import AssignorProcess, python_command
 from assignors.errors import AssignorError
