@@ -57,8 +57,8 @@ from assignor_sim.console.exits import (
 from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
 from assignor_sim.console.standard_streams import discard_output, replace_closed_streams, tolerate_encodings
 from assignor_sim.console.verbosity import set_verbosity
+from simulator.results.files import CANNOT_WRITE
 from simulator.results.interrupts import repeated_interrupts
-from simulator.results.output_lock import CANNOT_WRITE
 
 app = typer.Typer(
     name="assignor-sim",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from simulator.results.output_lock import file_lock, local_target, replaced_file
+from simulator.results.files import file_lock, local_target, replaced_file
 
 STANDARD = Path("-")
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import SparkError
 from pipeline.file_systems import open_file_system
 from pipeline.shared_folders import check_workers_see
-from simulator.results.output_lock import local_target, output_lock, replace_directory
-from simulator.results.regular_files import read_document
+from simulator.results.files import local_target, output_lock, read_document, replace_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,7 @@ from typing import Final
 from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.other_traffic import OtherGroup, OtherTraffic
-from simulator.world.world import Topic, World
+from simulator.world.world import OtherGroup, OtherTraffic, Topic, World
 
 
 class NotApplicableError(Exception):

@@ -43,7 +43,7 @@ from scenarios.sampling.neighbor_worlds import neighbor_world
 from scenarios.scenario_reader import read_scenario
 from scenarios.schema import AssignorSettings
 from scenarios.shipped import find_scenario, list_scenarios
-from simulator.results.expectation import Expectation
+from simulator.results.run_metrics import Expectation
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import World
 

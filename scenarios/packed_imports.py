@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from scenarios.language.errors import Mistake, ScenarioError
 from scenarios.resolution.measured_traffic import measured_files
-from simulator.results.regular_files import open_regular
+from simulator.results.files import open_regular
 
 
 @dataclass(frozen=True, slots=True)

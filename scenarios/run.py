@@ -9,7 +9,7 @@ from scenarios.load import AssignorSpec, Scenario
 from simulator.processes.neighbors import Neighbor, simulate_alongside
 from simulator.processes.run_options import DEFAULT_OPTIONS, RunOptions
 from simulator.results.trace import Trace
-from simulator.world.client_releases import releases_after_upgrades
+from simulator.world.leave_on_close import releases_after_upgrades
 from simulator.world.world import World
 
 

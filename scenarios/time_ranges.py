@@ -35,9 +35,8 @@ from simulator.results.time_ranges import (
     time_range_table,
 )
 from simulator.results.trace import Trace
-from simulator.world.client_times import ClientTimes
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.world import World
+from simulator.world.world import ClientTimes, World
 
 PROCESS_SECONDS: Final = 4.0
 """Estimated time of a run from which a process of its own is worth its start, which takes about a second."""

@@ -46,15 +46,9 @@ def max_min_shares_of_two(
 ) -> FloatArray:
     """Return max-min fair shares where each member also uses a second kind of capacity.
 
-    Args:
-        capacity: shape (G,); infinity for no limit.
-        group: shape (K,); the group of each member.
-        other_capacity: shape (B,); infinity for no limit.
-        weight: shape (K, B); how much of each other capacity a unit of a member's share uses.
-        demand: shape (K,); the demand of each member.
-
-    Returns:
-        The share of each member, shape (K,).
+    `capacity`: shape (G,), infinity for no limit; `group` and `demand`: shape (K,), those of each member;
+    `other_capacity`: shape (B,), infinity for no limit; `weight`: shape (K, B), how much of each other capacity a unit
+    of a member's share uses. Returns the share of each member, shape (K,).
 
     Complexity: up to K + G + B passes of O(K · B).
     """
@@ -87,15 +81,9 @@ def max_min_shares_between(
 
     The result is that of `max_min_shares_of_two`, without its table of K x D.
 
-    Args:
-        sending: shape (S,); the capacity of each sender.
-        sender: shape (K,); the sender of each flow.
-        receiving: shape (D,); the capacity of each receiver.
-        receiver: shape (K,); the receiver of each flow.
-        demand: shape (K,); the demand of each flow; by default, every flow takes as much as it can get.
-
-    Returns:
-        The rate of each flow, shape (K,).
+    `sending`, shape (S,), and `receiving`, shape (D,): the capacity of each sender and receiver; `sender`, `receiver`
+    and `demand`: shape (K,), those of each flow; by default, every flow takes as much as it can get. Returns the rate
+    of each flow, shape (K,).
 
     Complexity: up to S + D passes of O(K), or K passes with demands.
     """

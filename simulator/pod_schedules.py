@@ -14,9 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from simulator.world.closing import Closing
 from simulator.world.disturbances import RackOutage
-from simulator.world.pod_events import DeploymentUpdate, NodeDrain, PodEvent, SpotInterruption, StatefulSetUpdate
+from simulator.world.pod_events import (
+    Closing,
+    DeploymentUpdate,
+    NodeDrain,
+    PodEvent,
+    SpotInterruption,
+    StatefulSetUpdate,
+)
 from simulator.world.world import World
 
 Startable = Callable[[str, int], int | None]
@@ -24,12 +30,7 @@ Startable = Callable[[str, int], int | None]
 
 
 class PodStop(NamedTuple):
-    """A process that the platform stops.
-
-    Attributes:
-        at_ms: when it is asked to stop.
-        closing: how it is stopped; None if it is killed without being asked.
-    """
+    """A process that the platform stops. `closing`: how it is stopped; None if it is killed without being asked."""
 
     client: str
     at_ms: int

@@ -10,8 +10,7 @@ from typing import Final
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import with_coordinator_moves
-from simulator.brokers.replica_catch_up import may_lag
-from simulator.brokers.replication_progress import ReplicationProgress
+from simulator.brokers.replication_progress import ReplicationProgress, may_lag
 from simulator.pod_schedules import PodStart, PodStop, pod_schedule, startable_ms
 from simulator.world.changes import (
     BrokersDown,
@@ -30,8 +29,6 @@ from simulator.world.changes import (
     TimedChange,
     TrafficScaled,
 )
-from simulator.world.client_releases import group_configs_of
-from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -52,10 +49,8 @@ from simulator.world.disturbances import (
     TrafficChange,
     event_numbers,
 )
-from simulator.world.lag_scaling import LagScaling
-from simulator.world.leave_on_close import leaves_on_close
-from simulator.world.pod_events import PodEvent, Volume
-from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced
+from simulator.world.leave_on_close import group_configs_of, leaves_on_close, leaves_when_removed, leaves_when_replaced
+from simulator.world.pod_events import Closing, LagScaling, PodEvent, Volume
 from simulator.world.world import Start, World
 
 _CHANGES_OF_BROKERS: Final = BrokersDown | BrokersUp | ReplicasSet

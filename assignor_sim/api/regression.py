@@ -42,8 +42,7 @@ from scenarios.run_estimate import RunEstimate
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
 from simulator.plurals import counted
-from simulator.results.output_lock import remove_leftovers
-from simulator.results.regular_files import read_document
+from simulator.results.files import read_document, remove_leftovers
 from simulator.results.verdict import Verdict
 
 SUFFIX: Final = ".expected.json"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
 
-    from simulator.results.expectation import Expectation
+    from simulator.results.run_metrics import Expectation
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

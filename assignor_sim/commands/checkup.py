@@ -107,7 +107,7 @@ def checkup(
     from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.text_files import UnreadableError
     from scenarios.load import ScenarioError
-    from simulator.results.regular_files import read_document
+    from simulator.results.files import read_document
     from simulator.results.result_directory import ResultsError, check_writable
 
     errors = (

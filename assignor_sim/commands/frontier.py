@@ -61,7 +61,7 @@ def frontier(
     if out is not None:
         from reports.render.figures.frontier_figure import traffic_against_movement
         from reports.render.figures.run_figures import figure_bytes
-        from simulator.results.output_lock import write_file
+        from simulator.results.files import write_file
 
         with exit_on_error(OSError):
             out.parent.mkdir(parents=True, exist_ok=True)

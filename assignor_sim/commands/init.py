@@ -24,7 +24,7 @@ def init(
     Example: [bold]assignor-sim init shop.yaml[/bold]
     """
     from scenarios.shipped import starter_scenario
-    from simulator.results.output_lock import write_file
+    from simulator.results.files import write_file
 
     if file == _STANDARD_OUTPUT:
         print(starter_scenario("starter"), end="")

@@ -21,7 +21,7 @@ from scenarios.checkup.base import Document
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run
 from simulator.processes.run_options import RunOptions
-from simulator.results.cross_rack_fetches import cross_rack_fetches
+from simulator.results.run_summary import cross_rack_fetches
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.group_configs import GroupProtocol

@@ -23,8 +23,7 @@ from reports.analysis.stored.invariant_case import (
     write_invariant_case,
 )
 from scenarios.suite.documents import Document, document_text
-from simulator.results.output_lock import output_lock, write_file
-from simulator.results.regular_files import read_document
+from simulator.results.files import output_lock, read_document, write_file
 
 MANIFEST: Final = "fuzz.json"
 FORMAT: Final = 1

@@ -44,9 +44,8 @@ from simulator.random_streams import random_stream
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import CapturedRound, Trace
 from simulator.results.verdict import INCOMPARABLE, Verdict
-from simulator.world.client_releases import releases_after_upgrades
-from simulator.world.layout import lay_out
-from simulator.world.mean_traffic import mean_traffic
+from simulator.world.layout import lay_out, mean_traffic
+from simulator.world.leave_on_close import releases_after_upgrades
 
 _CACHED_SCENARIOS: Final = 4
 MAX_REBALANCES: Final = 150

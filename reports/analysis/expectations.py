@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.analysis.metrics import ALL_METRICS, Metric, Run
 from reports.analysis.text import printable
-from simulator.results.expectation import Expectation
+from simulator.results.run_metrics import Expectation
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from reports.analysis.formatting import format_count, format_duration, format_nu
 from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.text import listed
 from simulator.plurals import counted
-from simulator.results.time_difference import times_differ
-from simulator.results.verdict import Verdict
+from simulator.results.verdict import Verdict, times_differ
 
 _PREFIXES = ("early_", "", "late_")
 

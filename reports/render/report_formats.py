@@ -30,7 +30,7 @@ from reports.render.html.shell import Section, render_page
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.conclusion import point
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, keep_figures, lines, terminal_width
-from simulator.results.csv_cells import csv_cell
+from simulator.results.files import csv_cell
 
 _STYLES: Final = {"": "", "conclusion": "", "heading": HEADER, "note": QUIET, "good": GOOD, "bad": BAD}
 

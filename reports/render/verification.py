@@ -15,7 +15,7 @@ from reports.analysis.stored.changes import ResultChange
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
-from simulator.results.csv_cells import csv_cell
+from simulator.results.files import csv_cell
 
 _MAX_LINES: Final = 12
 """Maximum number of lines on the rounds of a run; JSON has them all."""

@@ -13,7 +13,7 @@ from typing import Final
 from scenarios.kubernetes.objects import ManifestNode, parse_quantity
 from scenarios.kubernetes.workload import WorkloadManifest
 from scenarios.language.errors import format_value
-from simulator.world.lag_scaling import (
+from simulator.world.pod_events import (
     DEFAULT_SCALE_DOWN,
     DEFAULT_SCALE_UP,
     Activation,

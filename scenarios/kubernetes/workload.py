@@ -11,9 +11,7 @@ from typing import Final
 from scenarios.kubernetes.objects import ManifestNode
 from scenarios.kubernetes.zones import ZoneRules, read_zone_rules
 from scenarios.language.errors import format_list, format_value
-from simulator.world.closing import MINIMUM_GRACE_MS
-from simulator.world.lag_scaling import PodController
-from simulator.world.pod_events import Volume
+from simulator.world.pod_events import MINIMUM_GRACE_MS, PodController, Volume
 
 CONTROLLERS: Final = tuple(str(kind) for kind in PodController)
 _SLEEP: Final = re.compile(r"(?:/usr/bin/|/bin/)?sleep\s+([0-9]{1,6})s?")

@@ -27,8 +27,7 @@ from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import MAX_TAGS, StreamsConfigs
 from scenarios.language.units import LONG_MAX
 from scenarios.language.workload_entries import PodsEntry
-from simulator.world.client_times import MEASURED
-from simulator.world.world import WRITE_BUFFER_BYTES
+from simulator.world.world import MEASURED, WRITE_BUFFER_BYTES
 
 
 class RepartitionEntry(ScenarioSection):

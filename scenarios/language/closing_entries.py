@@ -8,7 +8,7 @@ from pydantic import Field
 
 from scenarios.language.fields import Duration
 from scenarios.language.section import ScenarioSection
-from simulator.world.closing import MINIMUM_GRACE_MS, Closing
+from simulator.world.pod_events import MINIMUM_GRACE_MS, Closing
 
 LeavesGroup = Annotated[
     bool | None,

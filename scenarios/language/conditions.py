@@ -9,8 +9,7 @@ from typing import Final
 
 from scenarios.language.errors import format_value
 from scenarios.language.units import parse_bytes, parse_bytes_per_s, parse_duration_ms
-from simulator.results.expectation import COMPARISONS, Condition
-from simulator.results.run_metrics import MetricUnit
+from simulator.results.run_metrics import COMPARISONS, Condition, MetricUnit
 
 CONDITION_PATTERN: Final = r"^ *(<=|>=|==|<|>) *\S.*$"
 _CONDITION: Final = re.compile(rf" *({'|'.join(COMPARISONS)}) *(\S(?:.*\S)?) *")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from simulator.world.price import Price
+from simulator.world.world import Price
 
 PRICES: Final[Mapping[str, Price]] = {
     # AWS charges 0.01 for egress from a zone and 0.01 for ingress to a zone.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from simulator.world.group_configs import EndedThreads
-from simulator.world.state_configs import OffsetStorage
+from simulator.world.group_configs import EndedThreads, OffsetStorage
 
 OLDEST_RELEASE: Final = (3, 8)
 NEWEST_RELEASE: Final = (4, 4)

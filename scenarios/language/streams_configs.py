@@ -27,8 +27,7 @@ from scenarios.language.member_configs import (
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import LONG_MAX
 from scenarios.language.unmodeled_configs import STREAMS_CONFIGS_OUTSIDE_THE_MODEL
-from simulator.world.group_configs import GroupProtocol
-from simulator.world.state_configs import MAX_UNCOMMITTED_BYTES
+from simulator.world.group_configs import MAX_UNCOMMITTED_BYTES, GroupProtocol
 
 MAX_TAGS: Final = 5
 """Kafka's maximum number of tags, in `rack.aware.assignment.tags` and per client."""

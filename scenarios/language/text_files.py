@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from simulator.results.regular_files import NotRegularError, open_regular
+from simulator.results.files import NotRegularError, open_regular
 
 MAX_IMPORT_BYTES: Final = 50_000_000
 """Maximum size of an imported file: about 400,000 partitions in the output of kafka-topics.sh."""

@@ -18,8 +18,7 @@ from scenarios.language.streams_configs import AssignorConfigs
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import MAX_CLIENTS, MAX_THREADS, ClientBlueprint
 from simulator.world.group_configs import GroupConfigs
-from simulator.world.held_tasks import HeldTasks
-from simulator.world.world import OffsetReports
+from simulator.world.world import HeldTasks, OffsetReports
 
 _CLIENTS: ScenarioPath = ("clients",)
 MAX_TAG_KEY: Final = 20

@@ -40,10 +40,10 @@ from scenarios.schema import ScenarioDocument
 from simulator.brokers.replication_progress import lagging_brokers
 from simulator.brokers.safe_restarts import unsafe_restarts
 from simulator.plurals import counted
-from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.layout import lay_out
+from simulator.world.pod_events import Closing
 from simulator.world.world import Subtopology
 
 FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")

@@ -31,9 +31,8 @@ from scenarios.language.validation import SourceMap
 from scenarios.references.brokers import CLUSTER
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.schema import ScenarioDocument
-from simulator.world.client_times import ClientTimes
-from simulator.world.group_configs import GroupConfigs, GroupProtocol
-from simulator.world.state_configs import StateConfigs
+from simulator.world.group_configs import GroupConfigs, GroupProtocol, StateConfigs
+from simulator.world.world import ClientTimes
 
 COMMIT_MS: Final = 30_000
 EXACTLY_ONCE_COMMIT_MS: Final = 100

@@ -11,8 +11,7 @@ from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.schema import ScenarioDocument
-from simulator.results.expectation import Condition, Expectation
-from simulator.results.run_metrics import RUN_METRICS, MetricUnit, metric_hint
+from simulator.results.run_metrics import RUN_METRICS, Condition, Expectation, MetricUnit, metric_hint
 
 
 def resolve_expectations(

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.language.errors import format_value
-from simulator.results.regular_files import read_document
+from simulator.results.files import read_document
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,7 +24,7 @@ from scenarios.references.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.measured_traffic import MeasuredFanOut, read_fan_out
 from scenarios.resolution.other_traffic_context import MEASURED, OTHER_TRAFFIC, OtherTrafficContext, rack_shares
 from scenarios.sampling.blueprint import TopicBlueprint
-from simulator.world.other_traffic import UNCOMPRESSED, OtherGroup, OtherProducer, OtherTraffic
+from simulator.world.world import UNCOMPRESSED, OtherGroup, OtherProducer, OtherTraffic
 
 _FROM: Final = (*OTHER_TRAFFIC, "from")
 _NOISE: Final = 0.05

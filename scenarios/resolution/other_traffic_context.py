@@ -11,8 +11,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import ResolvedApplication
 from scenarios.sampling.blueprint import TopicBlueprint
-from simulator.world.other_traffic import RackShare
-from simulator.world.world import topics_written_by
+from simulator.world.world import RackShare, topics_written_by
 
 OTHER_TRAFFIC: Final[ScenarioPath] = ("other_traffic",)
 

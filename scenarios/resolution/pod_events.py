@@ -17,8 +17,8 @@ from scenarios.language.pod_entries import (
 from scenarios.language.units import format_duration
 from scenarios.resolution.event_context import EventContext
 from simulator.plurals import counted
-from simulator.world.closing import MINIMUM_GRACE_MS
 from simulator.world.pod_events import (
+    MINIMUM_GRACE_MS,
     DeploymentUpdate,
     NodeDrain,
     PodEvent,

@@ -13,7 +13,7 @@ from scenarios.language.price_entries import PairPriceEntry, PriceEntry
 from scenarios.language.prices import PRICES
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.assignors import AssignorSpec
-from simulator.world.price import PairPrice, Price
+from simulator.world.world import PairPrice, Price
 
 _PRICE: Final[ScenarioPath] = ("price",)
 _PAIRS: Final = (*_PRICE, "pairs")

@@ -19,8 +19,7 @@ from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
 from scenarios.schema import ScenarioDocument
 from simulator.plurals import counted
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.held_tasks import HeldTasks
-from simulator.world.world import Start, Subtopology
+from simulator.world.world import HeldTasks, Start, Subtopology
 
 _Located = tuple[TaskId, ScenarioPath]
 """A task with its path in the scenario."""

@@ -29,8 +29,7 @@ from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.workloads import ResolvedWorkload, WorkloadContext, resolve_workloads
 from scenarios.sampling.event_plans import PlannedEvent
 from scenarios.schema import ScenarioDocument
-from simulator.world.lag_scaling import LagScaling, PodController
-from simulator.world.pod_events import DeploymentUpdate
+from simulator.world.pod_events import DeploymentUpdate, LagScaling, PodController
 
 
 def resolve_manifests(

@@ -24,9 +24,7 @@ from scenarios.language.workload_entries import UNNAMED, PodsEntry
 from scenarios.language.yaml_reader import MAX_BYTES
 from scenarios.references.imported_files import ImportedFiles
 from scenarios.schema import ScenarioDocument
-from simulator.world.closing import Closing
-from simulator.world.lag_scaling import LagScaling, PodTemplate
-from simulator.world.pod_events import Volume
+from simulator.world.pod_events import Closing, LagScaling, PodTemplate, Volume
 
 
 @dataclass(frozen=True, slots=True)

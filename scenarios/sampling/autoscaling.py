@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from scenarios.sampling.traffic_profile import TrafficProfile
-from simulator.world.closing import AT_ONCE, Closing
 from simulator.world.disturbances import Join, Leave
+from simulator.world.pod_events import AT_ONCE, Closing
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,6 @@ from scenarios.sampling.event_plans import PlannedEvent
 from scenarios.sampling.event_sampling import place_replicas, realize_events
 from simulator.random_streams import random_stream
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
-from simulator.world.held_tasks import HeldTasks
-from simulator.world.other_traffic import OtherTraffic
-from simulator.world.price import Price
 from simulator.world.world import (
     Application,
     Broker,
@@ -25,7 +22,10 @@ from simulator.world.world import (
     ClientHost,
     Cluster,
     Controller,
+    HeldTasks,
     OffsetReports,
+    OtherTraffic,
+    Price,
     Start,
     Topic,
     World,

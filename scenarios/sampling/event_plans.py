@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from assignors.model.columns import ConsumerUpdate
 from scenarios.language.paths import ScenarioPath
-from simulator.world.closing import Closing
 from simulator.world.disturbances import Disk, Disturbance, LeaderElection
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
+from simulator.world.pod_events import Closing
 
 MAX_OCCURRENCES: Final = 20_000
 """The maximum number of occurrences of one event or of the daily traffic profile, for example hourly for two years."""

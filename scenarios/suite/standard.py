@@ -17,7 +17,7 @@ from scenarios.suite.documents import Document
 from scenarios.suite.families import FAMILIES, PLACEMENTS, SuiteFamily
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape
 from simulator.random_streams import random_stream
-from simulator.results.regular_files import read_document
+from simulator.results.files import read_document
 
 VERSION: Final = "standard 1"
 """Name and version of the suite; part of every report."""

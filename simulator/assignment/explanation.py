@@ -87,13 +87,8 @@ def cost_matters(decision: RepeatableDecision) -> bool:
 def break_evens(decision: RepeatableDecision, owners: Mapping[int, int]) -> dict[int, int | None]:
     """Compute the break-even costs of tasks: the cost closest to the current one at which a task would not have moved.
 
-    Args:
-        decision: the decision, which moved these tasks.
-        owners: the client that had each task before, rows of the state.
-
-    Returns:
-        The break-even cost of each task; None if it moves at every cost that was tried (every cost, if costs above 128
-        cannot matter).
+    `decision`: it moved these tasks; `owners`: the client that had each task before, rows of the state. A cost is None
+    if the task moves at every cost that was tried (every cost, if costs above 128 cannot matter).
 
     Guarantees: at the break-even cost, and all else equal, the assignor leaves the task on its client; at the next cost
     towards the current one, it does not.
@@ -186,13 +181,9 @@ class CycleMove(NamedTuple):
 
     Attributes:
         cycle: number of the cycle in its round, from 1.
-        role: the role of the copy.
         task: row of the task.
         source: row of the client that had the copy.
         destination: row of the client that has it now.
-        source_traffic: its traffic cost on the source.
-        destination_traffic: its traffic cost on the destination.
-        non_overlap_cost: the cost of moving it.
     """
 
     cycle: int
@@ -234,7 +225,6 @@ class MoveExplanation:
 
     Attributes:
         task: row of the task.
-        role: the role of the copy.
         source: row of the client that ran it before, UNASSIGNED if none, and for standbys.
         destination: row of the client that has it now.
         steps: the steps in order; the last one ends at the destination.

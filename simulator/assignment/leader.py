@@ -16,11 +16,13 @@ import numpy as np
 
 from assignors.consumer_tasks import ConsumerTasks
 from assignors.containment.contained import innermost
+from assignors.errors import AssignorError
+from assignors.functions import FunctionAssignor
 from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, IntArray, PartitionTable, TaskTable
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import TaskId
+from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.objective.cost import (
     CostAndBound,
@@ -39,7 +41,6 @@ from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
-from simulator.assignment.approached_target import ApproachedTarget, next_step
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
@@ -54,6 +55,43 @@ from simulator.world.group_assignment import GroupAssignment
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.layout import Layout, in_leader_order
 from simulator.world.world import World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ApproachedTarget:
+    """A target assignment that a group approaches in steps, by warm-ups.
+
+    Attributes:
+        clients: process ids of the members, in the order of the columns.
+        warmups: shape (T, N + D); which standbys are warm-ups, in the last step: those of the world's N clients, and of
+            D former processes that were in the group then.
+        awaited: shape (T, N); the copies that must catch up before another step.
+        acceptable_recovery_lag: maximum lag of a caught-up copy, in records.
+    """
+
+    clients: tuple[ProcessId, ...]
+    columns: AssignmentColumns
+    warmups: BoolArray
+    awaited: BoolArray
+    acceptable_recovery_lag: int
+
+
+def next_step(
+    assignor: StreamsGroupPreview, state: ApplicationState, target: AssignmentColumns | None, warmups: BoolArray
+) -> tuple[TaskAssignor, RefinedAssignment, AssignmentColumns]:
+    """Compute the next step to a target.
+
+    `target`: the target; None to compute a new one. `warmups`, shape (T, C): which standbys are warm-ups now. Returns
+    an assignor that returns the step, the step, and the target. Raises AssignorFailedError if the assignor raises an
+    error.
+    """
+    try:
+        goal = assignor.target(state) if target is None else target
+    except AssignorError as error:
+        raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
+    step = assignor.step(state, goal, warmups)
+    return FunctionAssignor(step.columns.to_assignment), step, goal
+
 
 Values = TypeVar("Values", BoolArray, IntArray)
 """An array of values of tasks."""
@@ -251,15 +289,9 @@ class Leader:
     ) -> None:
         """Create the leader of a group.
 
-        Args:
-            layout: the rows of tasks and partitions.
-            fleet: the client processes.
-            execution: the current assignment and the copies of the clients.
-            assignor: computes the assignments.
-            weights: the default costs of the assignor.
-            upgraded: the assignors of other releases, as in `simulator.processes.simulation.simulate`.
-            prove: time limit in seconds for proving the minimum cost of an assignment; None for its lower bound only.
-            explain: which moves to explain; None for none.
+        `weights`: the default costs of the assignor; `upgraded`: the assignors of other releases, as in
+        `simulator.processes.simulation.simulate`; `prove`: time limit in seconds for proving the minimum cost of an
+        assignment, None for its lower bound only; `explain`: which moves to explain, None for none.
         """
         self._speed = world.application.group_configs.leader_speed
         self._leads_classic_group = world.application.group_configs.protocol is GroupProtocol.CLASSIC

@@ -71,13 +71,6 @@ class FailureLosses:
 def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
     """Compute the figures of an assignment.
 
-    Args:
-        state: the assignor's input.
-        columns: the assignment.
-
-    Returns:
-        The figures.
-
     Complexity: O(T·R + T·C).
     """
     tasks, clients = state.tasks, state.clients
@@ -106,13 +99,7 @@ def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
 def failure_losses(layout: Layout, assignment: GroupAssignment, racks: IntArray) -> FailureLosses:
     """Count the tasks that lose all their copies if racks or clients fail.
 
-    Args:
-        layout: T tasks.
-        assignment: the assignment of N clients.
-        racks: shape (N,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.
-
-    Returns:
-        The losses.
+    `racks`: shape (N,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.
 
     Complexity: O(T·N + N²).
     """

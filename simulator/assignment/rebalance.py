@@ -108,15 +108,9 @@ def build_state(
 ) -> ApplicationState:
     """Build the assignor's input from what the members of a group report.
 
-    Args:
-        clients: C members in Kafka's order.
-        partitions: the racks of the partitions' replicas.
-        lags: shape (T, C); the lags in records.
-        previous: the previous active tasks, and all copies, of each client; two arrays of shape (T, C).
-        task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
-        previous_thread: shape (T, C); the threads of previous tasks, see `ApplicationState`.
-        thread_offsets: the offsets that threads report, see `ApplicationState`.
-        thread_standbys: the other tasks that threads held, see `ApplicationState`.
+    `clients`: C members in Kafka's order; `lags`: shape (T, C), in records; `previous`: the previous active tasks, and
+    all copies, of each client, two arrays of shape (T, C); `task_insertion_order`: shape (T,), the order in which the
+    leader lists the tasks, None for their own order; the data of threads: see `ApplicationState`.
     """
     ran, held = previous
     active, standby = _ByClient(tasks, ran, None), _ByClient(tasks, held, ran)

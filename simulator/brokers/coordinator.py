@@ -23,7 +23,7 @@ from simulator.world.changes import (
 )
 from simulator.world.disturbances import BrokerUpgrade
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.sentinels import NO_BROKER
+from simulator.world.layout import NO_BROKER
 from simulator.world.world import World
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"

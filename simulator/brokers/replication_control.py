@@ -24,8 +24,7 @@ from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import OFFSETS_TOPIC, coordinator_replicas
 from simulator.world.changes import ReplicaStates
 from simulator.world.disturbances import Reassignment, ReplicaMove
-from simulator.world.layout import FloatArray
-from simulator.world.sentinels import NO_BROKER
+from simulator.world.layout import NO_BROKER, FloatArray
 from simulator.world.world import NO_LEADER, Topic, World
 
 _OF_REPLICAS: Final = ("in_sync", "follows", "missing", "caught_up_ms", "_eligible", "_added", "_copying")

@@ -5,7 +5,7 @@ Failures of brokers and reassignments are left out; the traffic is that of the t
 A bound proves most restarts safe in O(P · W) for P partitions with up to W replicas. Otherwise, the restarts are
 simulated. A broker whose turn comes too early waits, which says how long a pause suffices; restarts with such pauses
 meet other traffic, so they are simulated again. Partitions with the same replicas and leader count as one: their
-replicas lag and catch up together, see `simulator.brokers.replica_catch_up`.
+replicas lag and catch up together, see `simulator.brokers.replication_progress`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Kind(NamedTuple):
 
     Attributes:
         holds_offsets: whether they are those of `__consumer_offsets`.
-        waits: whether their producers wait for followers, see `simulator.brokers.replica_catch_up`.
+        waits: whether their producers wait for followers, see `simulator.brokers.replication_progress`.
     """
 
     holds_offsets: bool

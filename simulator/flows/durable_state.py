@@ -35,10 +35,9 @@ import numpy as np
 from assignors.model.columns import BoolArray, IntArray
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.disturbances import Disk, Leave, RollingBounce
-from simulator.world.lag_scaling import LagScaling
+from simulator.world.group_configs import OffsetStorage, StateConfigs
 from simulator.world.layout import FloatArray, Layout
-from simulator.world.pod_events import PodEvent
-from simulator.world.state_configs import OffsetStorage, StateConfigs
+from simulator.world.pod_events import LagScaling, PodEvent
 from simulator.world.world import World
 
 CHECKPOINT_RECORDS: Final = 10_000

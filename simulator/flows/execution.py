@@ -15,36 +15,27 @@ import numpy as np
 from assignors.compilation import CHOICE
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
-from simulator.brokers.availability import Availability, Outage, OutageLog
-from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
+from simulator.brokers.partition_locations import Availability, ClusterMetadata, Outage, OutageLog, PartitionLocations
 from simulator.errors import InvalidStateError
 from simulator.flows.durable_state import DurableState, may_be_killed
 from simulator.flows.flow_steps import steps_between
-from simulator.flows.hourly_traffic import HourlyRates
-from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Overload, OverloadLog, Processing, ThreadLoad
-from simulator.flows.restoration import Restoration
-from simulator.flows.restore_start import RestoreStart
-from simulator.flows.run_totals import RunTotals
+from simulator.flows.restoration import Restoration, RestoreStart
 from simulator.flows.shared_bandwidth import ApplicationBandwidth, SharedBandwidth
-from simulator.flows.task_states import TaskState, TaskStateHistory
+from simulator.flows.task_states import Intervals, RunTotals, TaskState, TaskStateHistory
 from simulator.flows.traffic import Routes, TrafficBytes
-from simulator.flows.traffic_record import TrafficRecord
+from simulator.flows.traffic_record import HourlyRates, TrafficRecord
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
-from simulator.world.added_partitions import added_at_ms, partitions_added_at_ms, rate_shares
 from simulator.world.changes import RackTransfer
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.initial_state import InitialState
-from simulator.world.layout import FloatArray, Layout
-from simulator.world.thread_ends import num_thread_numbers
+from simulator.world.layout import FloatArray, InitialState, Layout, added_at_ms, partitions_added_at_ms, rate_shares
+from simulator.world.leave_on_close import num_thread_numbers
 from simulator.world.world import World
 
 # NumPy compares an array with an int several times faster than with a member of an enumeration.
 _ASSIGNED, _RUNNING, _BLOCKED = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.BLOCKED)
-
-_OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.BLOCKED)
 
 _FLOWS_PER_WORK = 500
 """Tasks and copies for which compiled kernels save as much time as a step of work takes (`KernelChoice`)."""
@@ -118,13 +109,8 @@ class Execution:
     ) -> None:
         """Create the execution without assigned tasks.
 
-        Args:
-            world: the clients, brokers and settings.
-            layout: the rows of tasks and partitions.
-            cluster_metadata: the live brokers and the replicas of every partition.
-            fleet: the client processes.
-            on_change: called after every change, at the end of `changing`.
-            bandwidth: the bandwidth for restoration; None if no other application uses it.
+        `on_change`: called after every change, at the end of `changing`; `bandwidth`: the bandwidth for restoration,
+        None if no other application uses it.
         """
         self._world = world
         self.layout = layout
@@ -427,17 +413,6 @@ class Execution:
             self.processing.backlog_s.copy(),
         )
 
-    def validate_state(self) -> None:
-        """Check the invariants of the assignment, the task states, the copies and the processing.
-
-        Tests call it after every change. Raises InvalidStateError if an invariant is violated; the message says which.
-        """
-        for holds, violation in (*_of_assignment(self), *_of_task_states(self)):
-            if not holds:
-                raise InvalidStateError(f"at {self.now_ms} ms: {violation}")
-        self.restoration.validate_state(self.assignment, self.running)
-        self.processing.validate_state()
-
     def _note_outages(self) -> None:
         exists = self._partitions_added_at_ms <= self.now_ms
         unavailable = {row: reason for row, reason in self.availability.unavailable.items() if exists[row]}
@@ -480,35 +455,3 @@ class Execution:
     def _record_traffic(self) -> None:
         """Record the traffic since the last call, before an owner or a route changes."""
         self._traffic.record(self.processing, self.restoration, self.assignment.owner, self.fleet)
-
-
-def _of_assignment(execution: Execution) -> tuple[tuple[bool | np.bool_, str], ...]:
-    assignment, fleet = execution.assignment, execution.fleet
-    owner, standby, thread = assignment.owner, assignment.standby, assignment.thread
-    up, running = np.array(fleet.up), fleet.running
-    owned = np.flatnonzero(owner != UNASSIGNED)
-    on_thread = running[np.arange(len(up)), np.minimum(thread, running.shape[1] - 1)]
-    stateful = execution.layout.tasks.stateful
-    return (
-        (up[owner[owned]].all(), "a client that is down owns a task"),
-        (not standby[:, ~up].any(), "a client that is down has a standby task"),
-        (not standby[owned, owner[owned]].any(), "a client has a task as active and as standby"),
-        (not standby[~stateful].any(), "a stateless task has a standby"),
-        (on_thread[assignment.held()].all(), "a task is on a thread that does not run"),
-    )
-
-
-def _of_task_states(execution: Execution) -> tuple[tuple[bool | np.bool_, str], ...]:
-    state, owner = execution.task_states.state, execution.assignment.owner
-    is_running = np.isin(state, (TaskState.RUNNING, TaskState.BLOCKED))
-    last_owner = np.full(len(owner), UNASSIGNED)
-    for transition in execution.task_states.transitions:
-        clients = transition.clients if transition.state in _OWNED else UNASSIGNED
-        last_owner[transition.tasks] = clients
-    return (
-        ((np.isin(state, _OWNED) == (owner != UNASSIGNED)).all(), "the state of a task contradicts its assignment"),
-        ((state != TaskState.ASSIGNED).all(), "an assigned task neither restores nor runs"),
-        ((execution.processed == (state == TaskState.RUNNING)).all(), "only running tasks are processed"),
-        ((execution.running == is_running).all(), "a task that has been restored is neither running nor blocked"),
-        ((last_owner == owner).all(), "the state history of a task ends on another client than its owner"),
-    )

@@ -16,10 +16,7 @@ import numpy as np
 
 from assignors.compilation import COMPILED
 from assignors.model.columns import IntArray
-from simulator.flows.assigned_copies import AssignedCopies
-from simulator.flows.copy_positions import CopyPositions
-from simulator.flows.copy_rates import CopyRates
-from simulator.flows.copy_reads import CopyReads
+from simulator.flows.assigned_copies import AssignedCopies, CopyPositions, CopyRates, CopyReads
 from simulator.flows.processing import Processing
 from simulator.world.layout import FloatArray
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
-from simulator.errors import InvalidStateError
 from simulator.max_min_fairness import max_min_shares
 from simulator.world.layout import FloatArray
 
@@ -329,19 +328,3 @@ class Processing:
         taken, self.has_instant_work = self._instant_work_s, False
         self._instant_work_s = np.zeros(len(taken), dtype=np.float64)
         return taken
-
-    def validate_state(self) -> None:
-        """Check that only running tasks are processed, and no thread exceeds its capacity.
-
-        Raises InvalidStateError if it is violated; the message says which task or thread.
-        """
-        stopped = np.flatnonzero((self.rate != 0) & ~self._running)
-        if len(stopped):
-            raise InvalidStateError(f"processing: task in row {stopped[0]} does not run, but is processed")
-        if (self.backlog_s < 0).any():
-            raise InvalidStateError(f"processing: task in row {np.argmin(self.backlog_s)} has a negative backlog")
-        records_per_s = (self.rate * self._records_per_s)[self._running]
-        by_thread = np.bincount(self._thread[self._running], weights=records_per_s, minlength=len(self._capacity))
-        excess = np.flatnonzero(by_thread > self._capacity * (1 + _ROUNDING))
-        if len(excess):
-            raise InvalidStateError(f"processing: thread {excess[0]} processes more records than it can")

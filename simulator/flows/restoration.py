@@ -1,8 +1,8 @@
 """The copies of task state on the clients: their positions in the changelogs, and how they catch up.
 
 Every stateful task has one changelog, counted in bytes, which grows as the task processes its input. A client holds a
-copy up to some position. `simulator.flows.copy_rates` computes how fast copies read; new ones wait until their stores
-are open (`simulator.flows.restore_start`).
+copy up to some position. `simulator.flows.assigned_copies` computes how fast copies read; new ones wait until their
+stores are open and their changelogs are initialized.
 
 The model is a fluid: between two changes every rate is constant, so positions are linear in time.
 
@@ -11,89 +11,133 @@ changelog is empty. A client deletes copies that were unassigned for longer than
 
 Source: `TaskManager.taskOffsetSums`, which reports the offset sum 0 for an empty copy; `StateDirectory`.
 
-Tests check the invariants of the copies after every change.
+Each stream thread opens the stores of its new tasks one after another. A task begins to read its changelogs
+`restore_start_ms` after its own stores are open. A restored or stateless task runs only once its thread has opened the
+stores of all its new tasks, because the same loop starts restored tasks. A standby that becomes an active task, or the
+reverse, keeps its stores open, but its changelogs are initialized again.
+
+Kafka opens the new tasks of a thread in the order of a hash set; this model opens them in the order of their ids.
+
+Source: `TaskManager.addTasksToStateUpdater` and `.checkStateUpdater`, `Tasks.drainPendingTasksToInit`,
+`StreamTask.initializeIfNeeded`, `StoreChangelogReader.initializeChangelogs`, Kafka 4.3.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.catching_up import is_caught_up
-from simulator.errors import InvalidStateError
-from simulator.flows.assigned_copies import AssignedCopies
-from simulator.flows.copy_positions import CopyPositions
-from simulator.flows.copy_rates import CopyRates
-from simulator.flows.copy_reads import CopyReads
+from simulator.flows.assigned_copies import AssignedCopies, CopyPositions, CopyRates, CopyReads
 from simulator.flows.durable_state import DurableState
 from simulator.flows.flow_steps import AssignedFlows, pass_time
-from simulator.flows.join_reports import JoinReports
-from simulator.flows.lag_reports import LagReports
+from simulator.flows.lag_reports import JoinReports, LagReports
 from simulator.flows.processing import Processing
 from simulator.flows.shared_bandwidth import ApplicationBandwidth
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.layout import FloatArray, Layout
-from simulator.world.sentinels import NO_COPY
-from simulator.world.world import Client
-
-ROUNDING_BYTES: Final = 1.0
+from simulator.world.layout import NO_COPY, FloatArray, Layout
+from simulator.world.world import Client, ClientTimes, World
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Copies:
-    """The state of K assigned copies of T tasks on N clients.
+class RestoreStart:
+    """The moments at which the copies of T tasks on N clients begin to read, and their tasks may run."""
 
-    Attributes:
-        expected: the copies of the current assignment.
-        held_bytes: shape (T, N); how much of each changelog each client holds.
-        end_bytes: shape (T,); the length of each changelog.
-        rate: shape (K,); bytes per second that each copy reads, or writes if it runs.
-        is_restoring: shape (K,); the active tasks that restore.
-        cannot_read: shape (K,); the copies that wait, or whose changelogs have no leader.
-    """
+    def __init__(self, world: World, layout: Layout, first_thread: IntArray) -> None:
+        """Create the schedule without copies.
 
-    copies: AssignedCopies
-    expected: AssignedCopies
-    held_bytes: FloatArray
-    end_bytes: FloatArray
-    rate: FloatArray
-    is_restoring: BoolArray
-    cannot_read: BoolArray
+        `world`: the stores, and the times of clients. `layout`: the rows of tasks. `first_thread`, shape (N + 1,): the
+        row of each client's first thread among the threads of all clients.
+        """
+        self._times: ClientTimes = world.application.times
+        stores = {part.id: sum(store.persistent for store in part.stores) for part in world.application.subtopologies}
+        num_stores = np.array([stores[number] for number in layout.tasks.subtopology.tolist()], dtype=np.int64)
+        self._open_ms: IntArray = num_stores * self._times.open_store_ms * layout.tasks.stateful
+        self._stateful = layout.tasks.stateful
+        self._first_thread = first_thread
+        shape = (len(layout.tasks), len(world.clients))
+        self._opened_at_ms: IntArray = np.zeros(int(first_thread[-1]), dtype=np.int64)
+        self._reads_from_ms: IntArray = np.zeros(shape, dtype=np.int64)
+        self._runs_from_ms: IntArray = np.zeros(shape[0], dtype=np.int64)
+        self._last_ms = 0
+        self._all_may_run: BoolArray = np.ones(shape[0], dtype=np.bool_)
 
+    def assign(self, before: GroupAssignment, after: GroupAssignment, now_ms: int, *, is_open: bool = False) -> None:
+        """Schedule the opening of the new copies of an assignment.
 
-def validate_copies(state: Copies, running: BoolArray) -> None:
-    """Check that the copies are those of the assignment, and that their positions and rates are possible.
+        `is_open` says whether all stores are open and initialized already, as in an application that was running.
+        """
+        if is_open:
+            return
+        tasks, clients = after.held_cells
+        is_new = ~before.holds(tasks, clients) | (after.thread[tasks, clients] != before.thread[tasks, clients])
+        changes_role = ~is_new & ((before.owner[tasks] == clients) != (after.owner[tasks] == clients))
+        recycled = np.flatnonzero(changes_role & self._stateful[tasks])
+        self._reads_from_ms[tasks[recycled], clients[recycled]] = now_ms + self._times.restore_start_ms
+        self._open(tasks[is_new], clients[is_new], after, now_ms)
+        begins = np.flatnonzero((after.owner != before.owner) & (after.owner != UNASSIGNED))
+        threads = self._first_thread[after.owner[begins]] + after.owner_thread()[begins]
+        self._runs_from_ms[begins] = self._opened_at_ms[threads]
+        latest_ms = int(self._reads_from_ms[tasks, clients].max(initial=0)), int(self._runs_from_ms.max(initial=0))
+        self._last_ms = max(self._last_ms, *latest_ms)
 
-    `running`, shape (T,): whether the active task runs. Raises InvalidStateError if an invariant is violated; the
-    message says which.
-    """
-    copies, held, end, rate = state.copies, state.held_bytes, state.end_bytes, state.rate
-    reads = ~(copies.active & running[copies.task])
-    caught_up = end[copies.task] - held[copies.task, copies.client] <= ROUNDING_BYTES
-    restores = np.isin(copies.client, copies.client[state.is_restoring])
-    require(_listed(copies) == _listed(state.expected), "the assigned copies are not those of the assignment")
-    require((held >= 0).all(), "a copy holds less than nothing")
-    require((held <= end[:, None] + ROUNDING_BYTES).all(), "a copy is ahead of its changelog")
-    require(caught_up[~reads].all(), "a running task lacks a part of its state")
-    require(not rate[~copies.active & restores].any(), "a standby reads while its client restores active tasks")
-    require(not rate[reads & state.cannot_read].any(), "a copy reads that waits or whose changelog has no leader")
+    def start_client(self, client: int) -> None:
+        """Start a client, whose threads have nothing to open yet."""
+        self._opened_at_ms[self._first_thread[client] : self._first_thread[client + 1]] = 0
 
+    def is_waiting(self, copies: AssignedCopies, now_ms: int) -> BoolArray:
+        """Return which of K assigned copies do not read yet, shape (K,)."""
+        if now_ms >= self._last_ms:
+            return np.zeros(len(copies), dtype=np.bool_)
+        waiting: BoolArray = self._reads_from_ms[copies.task, copies.client] > now_ms
+        return waiting
 
-def require(holds: bool | np.bool_, violation: str) -> None:
-    """Raise an error unless an invariant holds."""
-    if not holds:
-        raise InvalidStateError(f"restoration: {violation}")
+    def may_run(self, now_ms: int) -> BoolArray:
+        """Return which tasks may run as soon as they are restored, shape (T,); not to be changed."""
+        if now_ms >= self._last_ms:
+            return self._all_may_run
+        may_run: BoolArray = self._runs_from_ms <= now_ms
+        return may_run
 
+    def opened_at_ms(self, client: int, thread: int) -> int:
+        """Return when a thread of a client has opened the stores of its tasks, 0 if it never opened any."""
+        return int(self._opened_at_ms[self._first_thread[client] + thread])
 
-def _listed(copies: AssignedCopies) -> list[tuple[int, int, bool]]:
-    return sorted(zip(copies.task.tolist(), copies.client.tolist(), copies.active.tolist(), strict=True))
+    def opened_at_ms_of_threads(self, clients: IntArray, threads: IntArray) -> IntArray:
+        """Return when K threads have opened the stores of their tasks, as `opened_at_ms`, shape (K,)."""
+        opened_at_ms: IntArray = self._opened_at_ms[self._first_thread[clients] + threads]
+        return opened_at_ms
+
+    def next_change_ms(self, copies: AssignedCopies, owner: IntArray, now_ms: int) -> int | None:
+        """Return the next moment at which a copy begins to read or a task may run, None if there is none.
+
+        `owner`, shape (T,): the client that has each task, UNASSIGNED if none.
+        """
+        if now_ms >= self._last_ms:
+            return None
+        reads_from_ms = self._reads_from_ms[copies.task, copies.client]
+        runs_from_ms = self._runs_from_ms[owner != UNASSIGNED]
+        moments = [int(at_ms.min(initial=_NEVER_MS, where=at_ms > now_ms)) for at_ms in (reads_from_ms, runs_from_ms)]
+        next_ms = min(moments)
+        return None if next_ms == _NEVER_MS else next_ms
+
+    def _open(self, tasks: IntArray, clients: IntArray, after: GroupAssignment, now_ms: int) -> None:
+        """Let threads open the stores of new copies, in the order of their ids, and note when they are done."""
+        threads = self._first_thread[clients] + after.thread[tasks, clients]
+        order = np.lexsort((tasks, threads))
+        tasks, clients, threads = tasks[order], clients[order], threads[order]
+        duration = self._open_ms[tasks]
+        passed = np.cumsum(duration)
+        starts = np.searchsorted(threads, threads)
+        within = passed - (passed[starts] - duration[starts]) if len(tasks) else passed
+        begins = np.maximum(self._opened_at_ms[threads], now_ms)
+        opened = begins + within
+        np.maximum.at(self._opened_at_ms, threads, opened)
+        self._reads_from_ms[tasks, clients] = opened + self._times.restore_start_ms * self._stateful[tasks]
 
 
 _NEVER_MS = np.iinfo(np.int64).max
@@ -448,31 +492,6 @@ class Restoration:
         """Record the current offsets of clients, by their rows, which those with stale reports report next time."""
         self._lag_reports.record(clients, self.held_bytes)
         self.join_reports.forget_threads()
-
-    def validate_state(self, assignment: GroupAssignment, running: BoolArray) -> None:
-        """Check that the copies match an assignment, and that positions and rates are possible.
-
-        `running`, shape (T,): whether the active task runs. Raises InvalidStateError if an invariant is violated; the
-        message says which.
-        """
-        has_owner = (assignment.owner != UNASSIGNED) & self._stateful
-        validate_copies(
-            Copies(
-                copies=self.copies,
-                expected=AssignedCopies.of(np.where(has_owner, assignment.owner, UNASSIGNED), assignment.standby),
-                held_bytes=self.held_bytes,
-                end_bytes=self.end_bytes,
-                rate=self.rate,
-                is_restoring=self.rates.is_restoring,
-                cannot_read=self.rates.cannot_read,
-            ),
-            running,
-        )
-        exceeded = self.rates.find_violation(running)
-        require(not self.held_bytes[~self._stateful].any(), "a stateless task has a copy")
-        is_part = 0 <= self.reads.restored_again_bytes <= self.reads.restored_bytes + ROUNDING_BYTES
-        require(is_part, "more restored again than at all")
-        require(exceeded is None, str(exceeded))
 
     def _set_copies(self, copies: AssignedCopies) -> None:
         self._disks.note_change()

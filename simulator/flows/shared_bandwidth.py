@@ -18,7 +18,6 @@ from simulator.world.layout import FloatArray
 from simulator.world.world import Client, ClientHost, World
 
 _NO_HOST = -1
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,31 +109,6 @@ class SharedBandwidth:
         ]
         return rates[index]
 
-    def find_violation(self, index: int, client: IntArray, broker_share: FloatArray, rate: FloatArray) -> str | None:
-        """Return which limit the reads exceed, None if none.
-
-        `client`, shape (K,): the row of the client of each of its reads. `broker_share`, shape (K, B): the fraction
-        that it reads from each broker. `rate`, shape (K,): its bytes per second.
-        """
-        demands, granted = list(self._demands), list(self._granted)
-        demands[index], granted[index] = ReadDemands(client, broker_share, rate), rate
-        of_brokers = np.zeros(len(self.brokers), dtype=np.float64)
-        of_hosts = np.zeros(len(self.hosts), dtype=np.float64)
-        for application, (reads, rates) in enumerate(zip(demands, granted, strict=True)):
-            limits, host = self._clients[application], self._host_of[application][reads.client]
-            of_clients = np.bincount(reads.client, weights=rates, minlength=len(limits))
-            if (of_clients > limits * (1 + _ROUNDING)).any():
-                return "a client reads faster than it can"
-            if self.limits_brokers:
-                of_brokers += rates @ reads.broker_share
-            on_host = host != _NO_HOST
-            of_hosts += np.bincount(host[on_host], weights=rates[on_host], minlength=len(of_hosts))
-        if (of_hosts > self.hosts * (1 + _ROUNDING)).any():
-            return "a host receives faster than it can"
-        if (of_brokers > self.brokers * (1 + _ROUNDING)).any():
-            return "a broker sends faster than it can"
-        return None
-
     def _rates(self) -> list[FloatArray]:
         """Return the rates of all copies of each application."""
         rates: list[FloatArray] = [np.zeros(len(reads.client), dtype=np.float64) for reads in self._demands]
@@ -209,7 +183,3 @@ class ApplicationBandwidth:
     def divide(self, demands: ReadDemands) -> FloatArray:
         """Set what the application would read, and return the rates of its copies, shape (K,)."""
         return self.shared.divide(self.index, demands)
-
-    def find_violation(self, client: IntArray, broker_share: FloatArray, rate: FloatArray) -> str | None:
-        """Return which limit the reads of all applications exceed; see `SharedBandwidth.find_violation`."""
-        return self.shared.find_violation(self.index, client, broker_share, rate)

@@ -1,4 +1,4 @@
-"""The state history of every task: unassigned, assigned, restoring, running, blocked, revoked.
+"""The state history of every task (unassigned, assigned, restoring, running, blocked, revoked), and totals over them.
 
 Source: KIP-429 and `org.apache.kafka.streams.processor.internals.Task.State` (created, restoring, running, suspended,
 closed). A task without owner is unassigned; a task that its owner gave back for another client is revoked. Kafka has no
@@ -18,6 +18,51 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId
 from simulator.errors import IllegalTransitionError
+from simulator.world.layout import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunTotals:
+    """Cumulative totals over all clients, from the start of the run to some moment.
+
+    Attributes:
+        restored_bytes: changelog bytes read to catch up.
+        restored_again_bytes: the part of `restored_bytes` that the same client had held before and lost.
+        downtime_ms: shape (T,); how long each task was not processed.
+        unqueryable_ms: shape (T,); how long no client had a queryable copy of each task.
+        backlog_s: shape (T,); the waiting input of each task, in seconds of usual input.
+    """
+
+    restored_bytes: float
+    restored_again_bytes: float
+    downtime_ms: IntArray
+    unqueryable_ms: IntArray
+    backlog_s: FloatArray
+
+
+class Intervals:
+    """Collects the intervals in which a condition holds, from observations in order of time."""
+
+    def __init__(self) -> None:
+        self._closed: list[tuple[int, int]] = []
+        self._since_ms: int | None = None
+
+    def note(self, now_ms: int, holds: bool) -> None:
+        """Note whether the condition holds from now on; of several observations at one time the last one counts."""
+        if holds and self._since_ms is None:
+            self._since_ms = now_ms
+            if self._closed and self._closed[-1][1] == now_ms:
+                self._since_ms = self._closed.pop()[0]
+        elif not holds and self._since_ms is not None:
+            if now_ms > self._since_ms:
+                self._closed.append((self._since_ms, now_ms))
+            self._since_ms = None
+
+    def first_without(self, at_ms: int) -> int | None:
+        """Return the first time, from a given one on, at which the condition does not hold; None if there is none."""
+        if self._since_ms is not None and self._since_ms <= at_ms:
+            return None
+        return next((end_ms for start_ms, end_ms in self._closed if start_ms <= at_ms < end_ms), at_ms)
 
 
 class TaskState(IntEnum):
@@ -70,7 +115,6 @@ class TaskTransitions:
 
     Attributes:
         at_ms: when.
-        state: the new state.
         tasks: shape (K,); rows of the tasks.
         clients: shape (K,); rows of their clients, UNASSIGNED for no client.
     """

@@ -281,13 +281,10 @@ def steady_state_traffic(
 ) -> TrafficBytes:
     """Return bytes per second in the steady state: every task runs at the usual traffic and every standby keeps up.
 
-    Args:
-        routes: the pairs of racks between which bytes travel.
-        active: shape (T,); the client that runs each task, UNASSIGNED if none.
-        standbys: tasks and clients of the standbys, two arrays of one shape.
-        racks: shape (C,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.
-        announced: shape (C,); whether they announce their racks; None if all do.
-        factor: shape (T,); how many seconds of usual input arrive per second; None for one.
+    `active`: shape (T,), the client that runs each task, UNASSIGNED if none; `standbys`: tasks and clients of the
+    standbys, two arrays of one shape; `racks`: shape (C,), the racks of the clients: columns of the layout's racks,
+    NO_RACK if unknown; `announced`: shape (C,), whether they announce their racks, None if all do; `factor`: shape
+    (T,), how many seconds of usual input arrive per second, None for one.
     """
     running = np.flatnonzero(active != UNASSIGNED)
     owners, (standby_of, standby_on) = active[running], standbys

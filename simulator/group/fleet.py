@@ -14,7 +14,7 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from simulator.group.member import Member, Place
 from simulator.world.group_configs import GroupConfigs
-from simulator.world.thread_ends import num_thread_numbers
+from simulator.world.leave_on_close import num_thread_numbers
 from simulator.world.world import World
 
 

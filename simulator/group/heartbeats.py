@@ -7,16 +7,28 @@ A group that has run for long has arbitrary phases.
 
 Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat.resetTimeouts` and `.sentHeartbeat`, Kafka 4.3.1. The share by
 which heartbeats are late is an estimate.
+
+Source of the conversion: `ConsumerGroup.fromClassicGroup`, `ClassicGroup.fromConsumerGroup`, Kafka 4.3.1.
+
+A member of a streams group reports the offsets of its tasks when it joins, with the next heartbeat after that, when its
+tasks have changed, and with the first heartbeat after `group.streams.task.offset.interval.ms`. The coordinator keeps
+the last report of each member in memory only, so all reports are lost when another broker becomes the coordinator.
+
+Source: `StreamsGroupHeartbeatRequestManager.HeartbeatState.buildRequestData`, kafka-clients 4.4.0;
+`GroupMetadataManager.streamsGroupHeartbeat`, `StreamsGroup.taskOffsets`, Kafka 4.4.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from simulator.group.fleet import Fleet
 from simulator.group.member import Member
+from simulator.group.rebalance_causes import Cause
 from simulator.random_streams import random_stream
+from simulator.world.group_assignment import GroupAssignment
 
 _MAX_DELAYS_PER_INTERVAL = 100
 """The interval divided by the largest delay of a heartbeat."""
@@ -99,3 +111,88 @@ class Heartbeats:
 def _first_number(seed: int, purpose: str, process_id: str, thread: int, start: int) -> float:
     """Return the first number of a stream; runs of a scenario with several assignors draw the same ones."""
     return float(random_stream(seed, "heartbeat", purpose, process_id, str(thread), str(start)).random())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupHandover:
+    """A group between two protocols.
+
+    Attributes:
+        members: whether a member is static, by member in the order in which they joined.
+        generation: the generation, or the epoch of the last target.
+        assignment: what each member has for the coordinator, including members that are down; members that are down
+            have the numbers of their slots (`Fleet.slot`).
+        heartbeats: the heartbeats of the members of the classic protocol.
+        rejoining: the members whose JoinGroup or SyncGroup requests the coordinator answers with REBALANCE_IN_PROGRESS
+            because of the conversion.
+        joining: the members that have started, but not joined, and why each started.
+        assignor: the assignor that the coordinator selected last; None if it selected none.
+    """
+
+    members: Mapping[Member, bool]
+    generation: int
+    assignment: GroupAssignment
+    heartbeats: Heartbeats
+    rejoining: tuple[Member, ...] = ()
+    joining: Mapping[Member, Cause] = field(default_factory=dict)
+    assignor: str | None = None
+
+
+class TaskOffsetReports:
+    """The times of the last reports of members.
+
+    `interval_ms`: `group.streams.task.offset.interval.ms`.
+    """
+
+    def __init__(self, heartbeats: Heartbeats, interval_ms: int) -> None:
+        self._heartbeats = heartbeats
+        self._interval_ms = interval_ms
+        self._period_ms = -(-interval_ms // heartbeats.interval_ms) * heartbeats.interval_ms
+        self._reported_ms: dict[Member, int] = {}
+        self._joined_ms: dict[Member, int] = {}
+        self._lost_until_ms: int | None = None
+
+    @property
+    def period_ms(self) -> int:
+        """The time between two reports of a member whose tasks do not change: a multiple of the heartbeat interval."""
+        return self._period_ms
+
+    def join(self, member: Member, now_ms: int) -> None:
+        """Record the report of a member that joins; its next heartbeat has another one."""
+        self._joined_ms[member] = self._reported_ms[member] = now_ms
+
+    def report(self, member: Member, now_ms: int) -> None:
+        """Record the report of a member whose tasks have changed."""
+        self._reported_ms[member] = now_ms
+        self._joined_ms.pop(member, None)
+
+    def resume(self, members: Iterable[Member], now_ms: int) -> None:
+        """Let members of a group that has run for long report at the phases of their heartbeats."""
+        for member in members:
+            self._joined_ms.pop(member, None)
+            interval_ms = self._heartbeats.interval_ms
+            heartbeats = int(self._heartbeats.draw("task offsets", member) * (self._period_ms // interval_ms))
+            last_ms = self._heartbeats.last_ms(member, now_ms)
+            self._reported_ms[member] = last_ms - heartbeats * interval_ms
+
+    def lose(self, now_ms: int) -> None:
+        """Lose all reports, as another broker becomes the coordinator."""
+        self._lost_until_ms = now_ms
+
+    def last_ms(self, member: Member, now_ms: int, *, skips: int = 0) -> int | None:
+        """Return when a member sent its last report up to `now_ms`, that included; None if the coordinator has none.
+
+        `skips`: by how many reports its offsets are outdated.
+        """
+        since_ms = self._reported_ms.get(member)
+        if since_ms is None:
+            return None
+        if member in self._joined_ms:
+            second_ms = self._heartbeats.next_ms(member, self._joined_ms[member])
+            since_ms = second_ms if second_ms <= now_ms else since_ms
+        first_ms = self._heartbeats.due_ms(member, since_ms + self._interval_ms)
+        last_ms = since_ms
+        if first_ms <= now_ms:
+            last_ms = first_ms + (now_ms - first_ms) // self._period_ms * self._period_ms
+        is_lost = self._lost_until_ms is not None and last_ms < self._lost_until_ms
+        return None if is_lost else last_ms - skips * self._period_ms

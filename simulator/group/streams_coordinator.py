@@ -131,7 +131,6 @@ class CoordinatedMember:
     """A member of the group.
 
     Attributes:
-        process: its process id.
         identity: what else it announces, a change of which raises the epoch of the group.
         instance: its instance id; None for a dynamic member.
         rebalance_timeout_ms: how long it may need to revoke tasks.
@@ -195,7 +194,6 @@ class StreamsCoordinator(Generic[M]):
         configs: those of the group, now.
         epoch: the epoch of the group.
         members: the members in the order in which they joined.
-        targets: the target of each member.
         timers: timers that were started or canceled since they were last taken.
         events: what was written since it was last taken.
         is_delayed: whether the first members wait for others.

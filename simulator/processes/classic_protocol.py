@@ -34,18 +34,14 @@ from assignors.model.columns import BoolArray
 from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.leader import Decision
 from simulator.group.classic_coordinator import Answer, ClassicCoordinator, ClassicMember, Error, RebalancePhase
-from simulator.group.handover import GroupHandover
-from simulator.group.heartbeats import Heartbeats
+from simulator.group.heartbeats import GroupHandover, Heartbeats
 from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_threads
 from simulator.group.streams_coordinator import Timer
-from simulator.processes.process_scope import ProcessScope, timer_of_broker
 from simulator.processes.received_assignment import ReceivedAssignment
-from simulator.processes.rejoining import Rejoining
-from simulator.processes.selected_assignor import SelectedAssignor
-from simulator.processes.simulation_context import Process, SimulationContext
-from simulator.processes.waiting_joins import WaitingJoins
+from simulator.processes.rejoining import ProcessScope, Rejoining, WaitingJoins, timer_of_broker
+from simulator.processes.simulation_context import Process, SelectedAssignor, SimulationContext
 from simulator.random_streams import random_order
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.group_configs import GroupConfigs
@@ -64,7 +60,6 @@ class _Membership:
     """What a member that is up knows.
 
     Attributes:
-        generation: the generation that it has joined.
         joins: how many JoinGroup requests it has sent.
         is_rejoining: whether it will send another one.
         is_computing: whether it computes an assignment, and does nothing else.

@@ -59,7 +59,6 @@ class RunBudget:
     """Counts the rebalances and events of one application in a run, and its time.
 
     Attributes:
-        limits: the options of the run, with its limits.
         verdict: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
     """
 

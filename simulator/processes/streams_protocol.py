@@ -24,7 +24,7 @@ members. If it was converted from the classic protocol, members that still have 
 heartbeat, and rejoin with their next poll.
 
 With clients and brokers from Kafka 4.4 on, members of streams groups report the offsets of their copies, and the
-coordinator passes the last reports to its assignor (`simulator.group.task_offset_reports`).
+coordinator passes the last reports to its assignor (`simulator.group.heartbeats`).
 
 Source: `StreamsGroupHeartbeatRequestManager` and `StreamsMembershipManager` of `kafka-clients`, `StateDirectory.lock`
 and `TaskManager.addTaskToStateUpdater` of `kafka-streams`, Kafka 4.4.0;
@@ -41,10 +41,8 @@ from typing import Final, cast
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray
 from assignors.model.configs import AssignmentConfigs
-from simulator.assignment.approached_target import ApproachedTarget
-from simulator.assignment.leader import Decision
-from simulator.group.handover import GroupHandover
-from simulator.group.heartbeats import Heartbeats
+from simulator.assignment.leader import ApproachedTarget, Decision
+from simulator.group.heartbeats import GroupHandover, Heartbeats
 from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import (
@@ -65,12 +63,9 @@ from simulator.group.streams_coordinator import (
     Tasks,
     Timer,
 )
-from simulator.processes.process_scope import ProcessScope
-from simulator.processes.rejoining import REVOKE_MS, Rejoining
+from simulator.processes.rejoining import REVOKE_MS, ProcessScope, Rejoining, WaitingJoins
 from simulator.processes.reported_offsets import ReportedOffsets
-from simulator.processes.selected_assignor import SelectedAssignor
-from simulator.processes.simulation_context import Process, SimulationContext
-from simulator.processes.waiting_joins import WaitingJoins
+from simulator.processes.simulation_context import Process, SelectedAssignor, SimulationContext
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.world import Start

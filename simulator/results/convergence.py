@@ -97,19 +97,12 @@ class _Converged(NamedTuple):
 
 
 @dataclass(slots=True)
-class _OpenPeriod:
-    """A period in which the group converges after an event: its start, and the index of its first round."""
-
-    since_ms: int
-    first: int
-
-
-@dataclass(slots=True)
 class _EventProgress:
-    """The figures of an event so far."""
+    """The figures of an event so far; while the group converges after it, since when, and from which round on."""
 
     at_ms: int
-    open: _OpenPeriod | None = None
+    open_since_ms: int | None = None
+    first_round: int = 0
     rebalances: int = 0
     longest_ms: int = 0
     cut_short_by: int | None = None
@@ -125,8 +118,8 @@ class _RunProgress:
     def cut(self, cause: Cause) -> None:
         """Cut short the other events that are open, because of a change after their start."""
         for event, other in self.by_event.items():
-            cuts = other.open is not None and event != cause.event and other.open.since_ms < cause.at_ms
-            if cuts and other.cut_short_by is None:
+            is_open = other.open_since_ms is not None and other.open_since_ms < cause.at_ms
+            if is_open and event != cause.event and other.cut_short_by is None:
                 other.cut_short_by = cause.event
 
     def begin(self, causes: Iterable[Cause], index: int) -> None:
@@ -134,16 +127,16 @@ class _RunProgress:
         for cause in causes:
             self.cut(cause)
             event_progress = self.by_event.setdefault(cause.event, _EventProgress(cause.at_ms))
-            if event_progress.open is None:
-                event_progress.open = _OpenPeriod(cause.at_ms, index)
+            if event_progress.open_since_ms is None:
+                event_progress.open_since_ms, event_progress.first_round = cause.at_ms, index
 
     def end(self, at_ms: int, stop: int) -> None:
         """Close the open events at a time, with the rounds before an index."""
         for event_progress in self.by_event.values():
-            if event_progress.open is not None:
-                event_progress.rebalances += num_rebalances(self.trace.rounds[event_progress.open.first : stop])
-                event_progress.longest_ms = max(event_progress.longest_ms, at_ms - event_progress.open.since_ms)
-                event_progress.open = None
+            if event_progress.open_since_ms is not None:
+                event_progress.rebalances += num_rebalances(self.trace.rounds[event_progress.first_round : stop])
+                event_progress.longest_ms = max(event_progress.longest_ms, at_ms - event_progress.open_since_ms)
+                event_progress.open_since_ms = None
 
 
 def convergence(trace: Trace) -> Convergence:
@@ -197,7 +190,9 @@ def _by_event(trace: Trace, verdict: Verdict) -> Iterable[EventConvergence]:
     converged = _find_convergence(trace, since, num_rounds) if verdict is Verdict.STABLE else None
     if converged is not None:
         progress.end(converged.at_ms, converged.round_index + 1)
-    still_open = {event for event, event_progress in progress.by_event.items() if event_progress.open is not None}
+    still_open = {
+        event for event, event_progress in progress.by_event.items() if event_progress.open_since_ms is not None
+    }
     progress.end(trace.end_ms, num_rounds)
     for event, event_progress in sorted(progress.by_event.items()):
         yield EventConvergence(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,17 +17,15 @@ from simulator.assignment.explanation import (
     explain_initial_state,
 )
 from simulator.assignment.leader import Decision
-from simulator.assignment.measures import Measures, failure_losses
+from simulator.assignment.measures import failure_losses
 from simulator.flows.execution import Execution
 from simulator.flows.other_history import OtherTrafficHistory
-from simulator.flows.run_totals import RunTotals
 from simulator.flows.traffic import Routes, TrafficBytes, steady_state_traffic
 from simulator.group.fleet import Fleet
 from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import START, Cause
 from simulator.group.reconciliation import Reconciliation
-from simulator.results.scaling_steps import ScalingStep
-from simulator.results.trace import INITIAL_ROUND, CapturedRound, OtherTrafficBytes, Round, Trace
+from simulator.results.trace import INITIAL_ROUND, CapturedRound, OtherTrafficBytes, Round, ScalingStep, Trace
 from simulator.world.changes import TimedChange
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
@@ -35,25 +34,14 @@ from simulator.world.world import OffsetReports, World
 
 @dataclass(slots=True, eq=False)
 class _OpenRound:
-    """The current round, whose figures are not complete yet; see `Round`."""
+    """The current round, whose figures are not complete yet."""
 
-    instruction: ComputeAssignment
+    round: Round
     decision: Decision
-    reconciliation: Reconciliation
-    thread_moves: int
-    causes: tuple[Cause, ...]
-    requested_at_ms: int
-    at_ms: int
-    standby: IntArray
-    steady_state: TrafficBytes
-    totals_before: RunTotals
-    remote_source_counts: IntArray
-    explanation: RoundExplanation | None
-    measures: Measures
     has_moved_partitions: bool = False
-    restoring: int = 0
-    warming_up: int = 0
-    reconciled_at_ms: int | None = None
+
+    def complete(self, **figures: Any) -> None:
+        self.round = replace(self.round, **figures)
 
 
 class TraceRecorder:
@@ -71,13 +59,8 @@ class TraceRecorder:
     ) -> None:
         """Create a recorder with an empty trace.
 
-        Args:
-            world: the input of the run.
-            layout: the rows of tasks and partitions.
-            execution: the work of clients between rebalances.
-            fleet: the client processes.
-            capture: whether to keep the assignor's input and output of every rebalance.
-            other_traffic: the traffic of other producers and groups; None if the scenario states none.
+        `capture`: whether to keep the assignor's input and output of every rebalance; `other_traffic`: the traffic of
+        other producers and groups, None if the scenario states none.
         """
         self._world = world
         self._layout = layout
@@ -130,7 +113,7 @@ class TraceRecorder:
         instruction = ComputeAssignment(INITIAL_ROUND, tuple(members), members[0], "initial state")
         self.open_round(instruction, initial, Reconciliation.without_moves(initial.target), (Cause(START, 0),), 0, 0)
         if self._open is not None and explain is not None:
-            self._open.explanation = explain_initial_state(explain, self._layout.tasks.ids, initial.target)
+            self._open.complete(explanation=explain_initial_state(explain, self._layout.tasks.ids, initial.target))
         self.count_unfinished()
         self.mark_reconciled(0)
 
@@ -155,33 +138,48 @@ class TraceRecorder:
         target, current = decision.target, self._execution.assignment
         same_client = (target.owner == current.owner) & (target.owner != UNASSIGNED)
         standby = np.stack(target.standby_cells, axis=1)
-        self._open = _OpenRound(
-            instruction=instruction,
-            decision=decision,
-            reconciliation=reconciliation,
-            thread_moves=int((same_client & (target.owner_thread() != current.owner_thread())).sum()),
-            causes=causes,
+        opened = Round(
+            number=instruction.generation,
             requested_at_ms=requested_at_ms,
             at_ms=now_ms,
+            until_ms=now_ms,
+            reconciled_at_ms=None,
+            reason=instruction.reason,
+            causes=causes,
+            members=decision.clients,
+            owner=target.owner,
+            owner_thread=target.owner_thread(),
             standby=standby,
+            withheld=np.flatnonzero(reconciliation.withheld),
+            thread_moves=int((same_client & (target.owner_thread() != current.owner_thread())).sum()),
+            followup_delay_ms=decision.followup_delay_ms,
+            leader_compute_ms=decision.leader_compute_ms,
+            costs=decision.costs,
+            appraisal=decision.appraisal,
+            measures=decision.measures,
             steady_state=self._steady_state(target, standby, now_ms),
+            traffic={},
+            restoring=0,
+            warming_up=0,
             totals_before=self._execution.totals(),
             remote_source_counts=self._remote_source_counts(),
             explanation=self._explain(decision),
-            measures=decision.measures,
         )
+        self._open = _OpenRound(opened, decision)
 
     def count_unfinished(self) -> None:
         """Count the tasks that do not run and the copies that are behind, right after an assignment took effect."""
         if self._open is not None:
-            self._open.restoring = int((self._execution.exists & ~self._execution.running).sum())
             restoration = self._execution.restoration
-            self._open.warming_up = int((~restoration.caught_up() & ~restoration.copies.active).sum())
+            self._open.complete(
+                restoring=int((self._execution.exists & ~self._execution.running).sum()),
+                warming_up=int((~restoration.caught_up() & ~restoration.copies.active).sum()),
+            )
 
     def mark_reconciled(self, now_ms: int) -> None:
         """Record that every member has its part of the current round's assignment."""
-        if self._open is not None and self._open.reconciled_at_ms is None:
-            self._open.reconciled_at_ms = now_ms
+        if self._open is not None and self._open.round.reconciled_at_ms is None:
+            self._open.complete(reconciled_at_ms=now_ms)
 
     def finish(self, now_ms: int, failure: str | None, pending: tuple[Cause, ...], *, unfinished: bool) -> Trace:
         """Close the last round.
@@ -192,7 +190,7 @@ class TraceRecorder:
         last = self._open
         if last is not None:
             # Brokers may have stopped or started without a rebalance since the last assignment.
-            last.measures = last.decision.measured_with(self._execution.locations.table)
+            last.complete(measures=last.decision.measured_with(self._execution.locations.table))
             last.has_moved_partitions = True
         self._close(now_ms)
         return Trace(
@@ -272,38 +270,12 @@ class TraceRecorder:
             return
         decision = closed.decision
         if closed.has_moved_partitions:
-            closed.steady_state = self._steady_state(decision.target, closed.standby, now_ms)
-        self._rounds.append(
-            Round(
-                number=closed.instruction.generation,
-                requested_at_ms=closed.requested_at_ms,
-                at_ms=closed.at_ms,
-                until_ms=now_ms,
-                reconciled_at_ms=closed.reconciled_at_ms,
-                reason=closed.instruction.reason,
-                causes=closed.causes,
-                members=decision.clients,
-                owner=decision.target.owner,
-                owner_thread=decision.target.owner_thread(),
-                standby=closed.standby,
-                withheld=np.flatnonzero(closed.reconciliation.withheld),
-                thread_moves=closed.thread_moves,
-                followup_delay_ms=decision.followup_delay_ms,
-                leader_compute_ms=decision.leader_compute_ms,
-                costs=decision.costs,
-                appraisal=decision.appraisal,
-                measures=closed.measures,
-                steady_state=closed.steady_state,
-                traffic={**self._execution.take_traffic(), **self._take_other_traffic(now_ms)},
-                restoring=closed.restoring,
-                warming_up=closed.warming_up,
-                totals_before=closed.totals_before,
-                remote_source_counts=closed.remote_source_counts,
-                explanation=closed.explanation,
-            )
-        )
-        if self._capture and closed.instruction.generation != INITIAL_ROUND:
-            self._captured.append(CapturedRound(self._rounds[-1], decision.state, decision.columns))
+            closed.complete(steady_state=self._steady_state(decision.target, closed.round.standby, now_ms))
+        traffic = {**self._execution.take_traffic(), **self._take_other_traffic(now_ms)}
+        closed.complete(until_ms=now_ms, traffic=traffic)
+        self._rounds.append(closed.round)
+        if self._capture and closed.round.number != INITIAL_ROUND:
+            self._captured.append(CapturedRound(closed.round, decision.state, decision.columns))
         self._open = None
 
     def _find_blocking_cause(self, last: _OpenRound | None) -> str | None:

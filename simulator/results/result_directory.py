@@ -22,8 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import AfterValidator, Field
 
-from simulator.results.output_lock import local_target, output_lock, replace_directory
-from simulator.results.regular_files import read_document
+from simulator.results.files import local_target, output_lock, read_document, replace_directory
 from simulator.results.schema_checks import (
     MAX_ROWS,
     Reference,
@@ -326,7 +325,6 @@ class ResultFormat:
         title: name of the kind, for messages.
         schemas: the tables by name; further files of a directory are not read.
         references: references between the tables.
-        manifest: the model of the manifest.
         remedy: how to write such results again.
     """
 

@@ -1,15 +1,19 @@
 """The metrics of a run: one declaration each, which every table, output, option and expectation uses.
 
-A metric that has a `type` is a column of the table `runs`; the others are computed from a row of it.
+A metric that has a `type` is a column of the table `runs`; the others are computed from a row of it. An expectation is
+what a scenario demands of a metric of its runs.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from simulator.results.verdict import Verdict
@@ -17,6 +21,69 @@ from simulator.results.verdict import Verdict
 if TYPE_CHECKING:
     from simulator.assignment.measures import FailureLosses
     from simulator.results.run_summary import RunSummary
+
+
+def _is_equal(value: float, limit: float) -> bool:
+    return math.isclose(value, limit, rel_tol=1e-9)
+
+
+COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
+    {"<=": operator.le, ">=": operator.ge, "==": _is_equal, "<": operator.lt, ">": operator.gt}
+)
+"""How a value is compared with a limit, by the sign that scenarios use; longer signs first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A comparison of a metric with a limit.
+
+    Attributes:
+        text: the condition as the scenario states it, such as `< 60s` or `<= +5%`.
+        comparison: a key of `COMPARISONS`.
+        limit: the limit in the unit of the metric; for a relative condition, a share: 0.05 for `+5%`.
+        is_relative: whether the limit is relative to another assignor.
+    """
+
+    text: str
+    comparison: str
+    limit: float
+    is_relative: bool
+
+    def limit_for(self, reference: float | None) -> float | None:
+        """Return the limit in the unit of the metric; None if it is relative to an unknown value."""
+        if not self.is_relative:
+            return self.limit
+        return None if reference is None else reference * (1 + self.limit)
+
+    def is_met(self, value: float | None, limit: float | None) -> bool:
+        """Return whether a value meets the condition; an unknown value, or an unknown limit, does not."""
+        return value is not None and limit is not None and COMPARISONS[self.comparison](value, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A condition that runs of a scenario must meet.
+
+    Attributes:
+        metric: key of the metric.
+        assignor: label of the assignor that it holds for; None for every assignor without its own conditions.
+        except_for: with `assignor` None, labels of assignors with their own conditions for the metric.
+        against: label of the assignor that a relative condition refers to.
+        place: file, line and path in the scenario, for messages.
+    """
+
+    metric: str
+    condition: Condition
+    assignor: str | None
+    except_for: tuple[str, ...]
+    against: str
+    place: str
+
+    def applies_to(self, label: str) -> bool:
+        """Return whether it holds for an assignor; a relative condition does not hold for its own reference."""
+        if self.condition.is_relative and label == self.against:
+            return False
+        return label not in self.except_for if self.assignor is None else label == self.assignor
 
 
 class MetricUnit(StrEnum):
@@ -78,11 +145,6 @@ def _total(column: str) -> Callable[[RunSummary], float]:
     return lambda run: sum(row[column] for row in run.rounds)
 
 
-def _lost(tasks: Callable[[FailureLosses], int | None]) -> Callable[[RunSummary], int | None]:
-    """Return a function that computes a loss of tasks; None if nothing was assigned."""
-    return lambda run: None if run.trace.failure_losses is None else tasks(run.trace.failure_losses)
-
-
 def _above(cost: str, bound: str) -> Callable[[Mapping[str, Any]], float | None]:
     """Return a function that computes a cost minus its lower bound; None if either is unknown."""
     return lambda run: None if run[cost] is None or run[bound] is None else run[cost] - run[bound]
@@ -122,6 +184,62 @@ def _cost_above_bound(prefix: str, which: str, meaning: str) -> tuple[RunMetric,
             _above_percent(cost, bound),
             lower_is_better=False,
         ),
+    )
+
+
+def _kafka_cost(kind: str, of: str, meaning: str, column: str, *, in_consumer_groups: bool = True) -> RunMetric:
+    return _cross_rack(
+        f"{kind}_cost",
+        f"Kafka's rack-aware cost, {of}",
+        MetricUnit.COUNT,
+        meaning,
+        _final(f"{kind}_cost"),
+        int,
+        column=f"final: Kafka's cost of {column}",
+        lower_is_better=False,
+        in_consumer_groups=in_consumer_groups,
+    )
+
+
+def _moves_because(reason: str, title: str, which: str, column: str, *, in_consumer_groups: bool = True) -> RunMetric:
+    """Return the metric of the active moves for a `MoveReason`."""
+    return _moves(
+        f"moves_{reason}",
+        f"Active task moves: {title}",
+        MetricUnit.COUNT,
+        f"Active task moves {which}.",
+        lambda run: run.num_moves(reason),
+        int,
+        column=f"active_moves {column}",
+        lower_is_better=False,
+        in_consumer_groups=in_consumer_groups,
+    )
+
+
+def _skew(kind: str, what: str, *, in_consumer_groups: bool = True) -> RunMetric:
+    name = f"{kind.lower()}_skew"
+    return _balance(
+        name,
+        f"{kind} skew",
+        MetricUnit.NUMBER,
+        f"Maximum minus minimum {what} per thread over clients at the end of the run.",
+        _final(name),
+        float,
+        column=f"final: maximum minus minimum of {what} per thread",
+        in_consumer_groups=in_consumer_groups,
+    )
+
+
+def _worst_loss(key: str, what: str, where: str, lost: Callable[[FailureLosses], int | None]) -> RunMetric:
+    return _redundancy(
+        f"worst_{key}_loss",
+        f"Tasks lost if the worst {what} fails",
+        MetricUnit.COUNT,
+        f"Maximum number of stateful tasks with all copies {where}, at the end of the run.",
+        lambda run: None if run.trace.failure_losses is None else lost(run.trace.failure_losses),
+        int,
+        column=f"final: stateful tasks lost if the worst {what} fails",
+        in_consumer_groups=False,
     )
 
 
@@ -218,37 +336,25 @@ _METRICS: Final = (
         lower_is_better=False,
         in_consumer_groups=False,
     ),
-    _cross_rack(
-        "stateful_cost",
-        "Kafka's rack-aware cost, stateful tasks",
-        MetricUnit.COUNT,
+    _kafka_cost(
+        "stateful",
+        "stateful tasks",
         "Cost of the stateful active tasks as Kafka's rack-aware assignor computes it. It depends on the configured "
         "weights: compare it only between equal configs. Unknown if rack-aware assignment is off.",
-        _final("stateful_cost"),
-        int,
-        column="final: Kafka's cost of stateful actives, null where rack-aware assignment is off",
-        lower_is_better=False,
+        "stateful actives, null where rack-aware assignment is off",
         in_consumer_groups=False,
     ),
-    _cross_rack(
-        "stateless_cost",
-        "Kafka's rack-aware cost, stateless tasks",
-        MetricUnit.COUNT,
+    _kafka_cost(
+        "stateless",
+        "stateless tasks",
         "Cost of stateless tasks as Kafka's rack-aware assignor computes it; comparable only between equal configs.",
-        _final("stateless_cost"),
-        int,
-        column="final: Kafka's cost of stateless tasks",
-        lower_is_better=False,
+        "stateless tasks",
     ),
-    _cross_rack(
-        "standby_cost",
-        "Kafka's rack-aware cost, standbys",
-        MetricUnit.COUNT,
+    _kafka_cost(
+        "standby",
+        "standbys",
         "Cost of standbys as Kafka's rack-aware assignor computes it; comparable only between equal configs.",
-        _final("standby_cost"),
-        int,
-        column="final: Kafka's cost of standbys",
-        lower_is_better=False,
+        "standbys",
         in_consumer_groups=False,
     ),
     _cross_rack(
@@ -299,57 +405,32 @@ _METRICS: Final = (
         int,
         column="how often an active task moved to another client",
     ),
-    _moves(
-        "moves_member_lost",
-        "Active task moves: client lost",
-        MetricUnit.COUNT,
-        "Active task moves because the client that ran the task had left.",
-        lambda run: run.num_moves("member_lost"),
-        int,
-        column="active_moves because the client had left",
-        lower_is_better=False,
+    _moves_because(
+        "member_lost",
+        "client lost",
+        "because the client that ran the task had left",
+        "because the client had left",
     ),
-    _moves(
-        "moves_promoted",
-        "Active task moves: to a standby or warm-up",
-        MetricUnit.COUNT,
-        "Active task moves to a client that had a standby or warm-up of the task.",
-        lambda run: run.num_moves("promoted"),
-        int,
-        column="active_moves to a client that had a standby or warm-up",
-        lower_is_better=False,
+    _moves_because(
+        "promoted",
+        "to a standby or warm-up",
+        "to a client that had a standby or warm-up of the task",
+        "to a client that had a standby or warm-up",
         in_consumer_groups=False,
     ),
-    _moves(
-        "moves_returned",
-        "Active task moves: back to an earlier client",
-        MetricUnit.COUNT,
-        "Active task moves to a client that had run the task before.",
-        lambda run: run.num_moves("returned"),
-        int,
-        column="active_moves back to a client that had run the task before",
-        lower_is_better=False,
+    _moves_because(
+        "returned",
+        "back to an earlier client",
+        "to a client that had run the task before",
+        "back to a client that had run the task before",
     ),
-    _moves(
-        "moves_rack",
-        "Active task moves: fewer cross-rack partitions",
-        MetricUnit.COUNT,
-        "Active task moves to a client that reads fewer of the task's partitions across racks.",
-        lambda run: run.num_moves("rack"),
-        int,
-        column="active_moves that reduce cross-rack source partitions",
-        lower_is_better=False,
+    _moves_because(
+        "rack",
+        "fewer cross-rack partitions",
+        "to a client that reads fewer of the task's partitions across racks",
+        "that reduce cross-rack source partitions",
     ),
-    _moves(
-        "moves_balance",
-        "Active task moves: balance",
-        MetricUnit.COUNT,
-        "Active task moves for none of the other reasons.",
-        lambda run: run.num_moves("balance"),
-        int,
-        column="active_moves for any other reason: balance",
-        lower_is_better=False,
-    ),
+    _moves_because("balance", "balance", "for none of the other reasons", "for any other reason: balance"),
     _moves(
         "thread_moves",
         "Thread moves",
@@ -536,45 +617,10 @@ _METRICS: Final = (
         float,
         column="final: maximum minus minimum of active + standby tasks per thread",
     ),
-    _balance(
-        "active_skew",
-        "Active skew",
-        MetricUnit.NUMBER,
-        "Maximum minus minimum active tasks per thread over clients at the end of the run.",
-        _final("active_skew"),
-        float,
-        column="final: maximum minus minimum of active tasks per thread",
-    ),
-    _balance(
-        "stateful_skew",
-        "Stateful skew",
-        MetricUnit.NUMBER,
-        "Maximum minus minimum stateful active tasks per thread over clients at the end of the run.",
-        _final("stateful_skew"),
-        float,
-        column="final: maximum minus minimum of stateful active tasks per thread",
-        in_consumer_groups=False,
-    ),
-    _balance(
-        "stateless_skew",
-        "Stateless skew",
-        MetricUnit.NUMBER,
-        "Maximum minus minimum stateless active tasks per thread over clients at the end of the run.",
-        _final("stateless_skew"),
-        float,
-        column="final: maximum minus minimum of stateless active tasks per thread",
-        in_consumer_groups=False,
-    ),
-    _balance(
-        "standby_skew",
-        "Standby skew",
-        MetricUnit.NUMBER,
-        "Maximum minus minimum standbys and warm-ups per thread over clients at the end of the run.",
-        _final("standby_skew"),
-        float,
-        column="final: maximum minus minimum of standbys and warm-ups per thread",
-        in_consumer_groups=False,
-    ),
+    _skew("Active", "active tasks"),
+    _skew("Stateful", "stateful active tasks", in_consumer_groups=False),
+    _skew("Stateless", "stateless active tasks", in_consumer_groups=False),
+    _skew("Standby", "standbys and warm-ups", in_consumer_groups=False),
     _balance(
         "subtopology_skew",
         "Subtopology skew",
@@ -602,36 +648,9 @@ _METRICS: Final = (
         _percent("tasks_without_rack_redundancy", "stateful_tasks"),
         lower_is_better=False,
     ),
-    _redundancy(
-        "worst_rack_loss",
-        "Tasks lost if the worst rack fails",
-        MetricUnit.COUNT,
-        "Maximum number of stateful tasks with all copies in the same rack, at the end of the run.",
-        _lost(lambda losses: losses.worst_rack_loss),
-        int,
-        column="final: stateful tasks lost if the worst rack fails",
-        in_consumer_groups=False,
-    ),
-    _redundancy(
-        "worst_client_loss",
-        "Tasks lost if the worst client fails",
-        MetricUnit.COUNT,
-        "Maximum number of stateful tasks with all copies on the same client, at the end of the run.",
-        _lost(lambda losses: losses.worst_one_client_loss),
-        int,
-        column="final: stateful tasks lost if the worst client fails",
-        in_consumer_groups=False,
-    ),
-    _redundancy(
-        "worst_pair_loss",
-        "Tasks lost if the worst pair of clients fails",
-        MetricUnit.COUNT,
-        "Maximum number of stateful tasks with all copies on the same two clients, at the end of the run.",
-        _lost(lambda losses: losses.worst_pair_loss),
-        int,
-        column="final: stateful tasks lost if the worst pair of clients fails",
-        in_consumer_groups=False,
-    ),
+    _worst_loss("rack", "rack", "in the same rack", lambda losses: losses.worst_rack_loss),
+    _worst_loss("client", "client", "on the same client", lambda losses: losses.worst_one_client_loss),
+    _worst_loss("pair", "pair of clients", "on the same two clients", lambda losses: losses.worst_pair_loss),
     _redundancy(
         "stateful_tasks",
         "Stateful tasks",

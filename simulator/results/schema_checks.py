@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from simulator.results.regular_files import open_regular
+from simulator.results.files import open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,7 +158,6 @@ class Reference:
     Attributes:
         columns: its columns; rows with a null in the last of them are exempt.
         target: the other table.
-        target_columns: the columns there.
     """
 
     table: str

@@ -1,4 +1,8 @@
-"""The result tables of a run, from its trace."""
+"""The result tables of a run, from its trace.
+
+`pyarrow.array` imports pandas first, which takes longer than most runs. The result tables have only four column types,
+so this module writes their buffers itself.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,210 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from assignors.model.assignment import UNASSIGNED
+from assignors.model.assignment import UNASSIGNED, TaskType
 from assignors.model.columns import BoolArray, IntArray
+from assignors.recording.recorder import PlacementStep, StepKind
+from simulator.assignment.explanation import AppliedStep, CycleMove, MoveExplanation, RoundExplanation
 from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import cross_rack_bytes
 from simulator.group.rebalance_causes import START
-from simulator.results.arrow_columns import arrow_column, arrow_constant, arrow_names
-from simulator.results.explanation_rows import cycle_rows, explanation_rows
-from simulator.results.moves import REASONS, RoundMoves, round_moves
-from simulator.results.other_traffic_tables import other_traffic_columns
 from simulator.results.run_metrics import RUN_METRICS
-from simulator.results.run_summary import RunSummary
+from simulator.results.run_summary import REASONS, RoundMoves, RunSummary, round_moves
 from simulator.results.tables import SCHEMAS
 from simulator.results.trace import Round, Trace
 from simulator.world.disturbances import event_numbers
-from simulator.world.thread_ends import num_thread_numbers
+from simulator.world.leave_on_close import num_thread_numbers
+
+Row = Mapping[str, Any]
+
+ROLES = {TaskType.ACTIVE: "active", TaskType.STANDBY: "standby"}
+
+_KINDS_WITH_LAGS = frozenset({StepKind.CAUGHT_UP, StepKind.CLOSEST, StepKind.WAITS, StepKind.WARM_UP, StepKind.SWAPPED})
+
+
+def explanation_rows(trace: Trace) -> Iterator[Row]:
+    """Yield one row per step of each move; none for rounds without explanation."""
+    names = _names(trace)
+    ids = [str(task) for task in trace.layout.tasks.ids]
+    threads = [client.threads for client in trace.world.clients]
+    for round_, explanation in _explained(trace):
+        for move in explanation.moves:
+            for row in step_rows(move, explanation, names, threads):
+                yield {"round": round_.number, "task": ids[move.task], **row}
+
+
+def step_rows(
+    move: MoveExplanation, explanation: RoundExplanation, names: Sequence[str | None], threads: Sequence[int]
+) -> Iterator[Row]:
+    """Yield one row per step of a move, without round and task.
+
+    `names`: names of the clients by row, and None for UNASSIGNED at the end.
+    """
+    common = {
+        "role": ROLES[move.role],
+        "from_client": names[move.source],
+        "to_client": names[move.destination],
+        "break_even": move.break_even,
+        "no_break_even": None if move.no_break_even is None else str(move.no_break_even),
+    }
+    for number, applied in enumerate(move.steps, start=1):
+        step_clients = {"step_from": names[applied.source], "step_to": names[applied.destination]}
+        yield {
+            **common,
+            **step_clients,
+            "step": number,
+            "kind": str(applied.kind),
+            **_step_figures(applied, explanation, threads),
+        }
+
+
+def cycle_rows(trace: Trace) -> Iterator[Row]:
+    """Yield one row per move of each cycle that is part of an explained move."""
+    for round_, explanation in _explained(trace):
+        explained_cycles = {
+            applied.edge.cycle for move in explanation.moves for applied in move.steps if applied.edge is not None
+        }
+        for number, edges in groupby(explanation.edges, key=lambda edge: edge.cycle):
+            if number in explained_cycles:
+                yield from _rows_of_cycle(trace, round_.number, list(edges))
+
+
+def _rows_of_cycle(trace: Trace, number: int, edges: Sequence[CycleMove]) -> Iterator[Row]:
+    names, tasks = _names(trace), trace.layout.tasks
+    total = sum(edge.cost for edge in edges)
+    # For stateless tasks, Kafka's costs are fixed.
+    has_break_even = total < 0 and bool(tasks.stateful[edges[0].task])
+    for position, edge in enumerate(edges, start=1):
+        yield {
+            "round": number,
+            "cycle": edge.cycle,
+            "edge": position,
+            "role": ROLES[edge.role],
+            "task": str(tasks.ids[edge.task]),
+            "from_client": names[edge.source],
+            "to_client": names[edge.destination],
+            "traffic_from": edge.source_traffic,
+            "traffic_to": edge.destination_traffic,
+            "non_overlap_cost": edge.non_overlap_cost,
+            "cost": edge.cost,
+            "cycle_cost": total,
+            "cycle_break_even": edge.non_overlap_cost - total // len(edges) if has_break_even else None,
+        }
+
+
+def _explained(trace: Trace) -> Iterator[tuple[Round, RoundExplanation]]:
+    return ((round_, round_.explanation) for round_ in trace.rounds if round_.explanation is not None)
+
+
+def _names(trace: Trace) -> list[str | None]:
+    """Return the names of the clients by row; None for UNASSIGNED, the last one."""
+    return [*(client.name for client in trace.world.clients), None]
+
+
+def _step_figures(applied: AppliedStep, explanation: RoundExplanation, threads: Sequence[int]) -> Row:
+    if applied.edge is not None:
+        return {"cycle": applied.edge.cycle}
+    step = applied.step
+    if step is None:
+        return {}
+    row = {
+        "load_from": step.source_load,
+        "load_to": step.destination_load,
+        "held": step.held,
+        "room": step.room,
+        "lag_from": step.source_lag,
+        "lag_to": step.destination_lag,
+        "acceptable_lag": explanation.acceptable_lag if step.kind in _KINDS_WITH_LAGS else None,
+        "tags": explanation.tags[applied.destination] if step.kind is StepKind.TAGS else None,
+    }
+    return {**row, **_loads_after(applied, step, threads)}
+
+
+def _loads_after(applied: AppliedStep, step: PlacementStep, threads: Sequence[int]) -> Row:
+    if step.source_load is None or step.destination_load is None:
+        return {}
+    return {
+        "load_from_after": step.source_load - 1 / threads[applied.source],
+        "load_to_after": step.destination_load + 1 / threads[applied.destination],
+    }
+
+
+_TYPES = {pa.int64(): np.int64, pa.float64(): np.float64}
+
+_FITTING = {pa.int64(): "iu", pa.float64(): "iuf", pa.bool_(): "b"}
+"""The NumPy type kinds that a column of each type accepts."""
+
+
+def arrow_column(
+    values: Sequence[Any] | npt.NDArray[Any], kind: pa.DataType, known: BoolArray | None = None
+) -> pa.Array:
+    """Build a column of integers, floats, booleans or strings.
+
+    `values`: the values; None in a sequence is null. `kind`: int64, float64, bool or string. `known`: for an array,
+    which values are not null; None for all. Raises TypeError if a value has another type.
+    """
+    if not isinstance(values, np.ndarray):
+        filler = False if kind == pa.bool_() else 0
+        filled = values
+        if None in values:
+            known = np.array([value is not None for value in values], dtype=np.bool_)
+            filled = [filler if value is None else value for value in values]
+        if kind == pa.string():
+            return _texts([str.encode(value) for value in values if value is not None], known, len(values))
+        values = np.array(filled) if len(filled) else np.zeros(0, dtype=type(filler))
+    if values.dtype.kind not in _FITTING[kind]:
+        raise TypeError(f"a column of {kind} cannot hold {values.dtype}")
+    if kind == pa.bool_():
+        data = np.packbits(values.astype(np.bool_), bitorder="little")
+    else:
+        data = np.ascontiguousarray(values, dtype=_TYPES[kind])
+    return pa.Array.from_buffers(kind, len(values), [_validity(known), pa.py_buffer(data)])
+
+
+def arrow_constant(value: str | int, length: int) -> pa.Array:
+    """Return a column of strings or of int64 with the same value in each row."""
+    if isinstance(value, int):
+        return arrow_column(np.full(length, value, dtype=np.int64), pa.int64())
+    encoded = value.encode()
+    return _texts_at(np.arange(length + 1, dtype=np.int64) * len(encoded), encoded * length, None)
+
+
+def arrow_names(names: Sequence[str], indices: IntArray) -> pa.Array:
+    """Return the names at the given indices as a string column; null where an index is negative.
+
+    Complexity: O(indices), without a Python string per index.
+    """
+    encoded = [name.encode() for name in names]
+    known: BoolArray = indices >= 0
+    return _texts([encoded[index] for index in indices[known].tolist()], known, len(indices))
+
+
+def _texts(encoded: Sequence[bytes], known: BoolArray | None, length: int) -> pa.Array:
+    """Return a column of texts, given those that are not null; None if none is."""
+    lengths = np.zeros(length + 1, dtype=np.int64)
+    lengths[1:][slice(None) if known is None else known] = list(map(len, encoded))
+    return _texts_at(lengths.cumsum(), b"".join(encoded), known)
+
+
+def _texts_at(offsets: IntArray, joined: bytes, known: BoolArray | None) -> pa.Array:
+    if offsets[-1] >= 1 << 31:
+        raise OverflowError("a string column cannot hold two gigabytes or more")
+    parts = [_validity(known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(joined)]
+    return pa.Array.from_buffers(pa.string(), len(offsets) - 1, parts)
+
+
+def _validity(known: BoolArray | None) -> pa.Buffer | None:
+    if known is None or known.all():
+        return None
+    return pa.py_buffer(np.packbits(known, bitorder="little"))
+
 
 Columns = Mapping[str, Any]
 
@@ -43,7 +230,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "moves": _moves(trace, run.moved),
         "task_states": _task_states(trace),
         "traffic": _traffic(trace),
-        "other_traffic": other_traffic_columns(trace),
+        "other_traffic": _other_traffic(trace),
         "clients": _clients(trace),
         "reasons": _of_rows(list(explanation_rows(trace)), "reasons"),
         "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
@@ -290,6 +477,21 @@ def _traffic(trace: Trace) -> Columns:
     }
 
 
+def _other_traffic(trace: Trace) -> Columns:
+    if trace.other_traffic is None:
+        return _of_rows([], "other_traffic")
+    flows, matrices, racks = trace.other_traffic.flows, trace.other_traffic.matrices, [*trace.layout.racks, None]
+    cells = np.argwhere(matrices > 0).tolist()
+    return {
+        "kind": [str(flows[flow].kind) for flow, _, _ in cells],
+        "name": [flows[flow].name for flow, _, _ in cells],
+        "topic": [flows[flow].topic for flow, _, _ in cells],
+        "from_rack": [racks[source] for _, source, _ in cells],
+        "to_rack": [racks[target] for _, _, target in cells],
+        "bytes": [float(matrices[flow, source, target]) for flow, source, target in cells],
+    }
+
+
 def _clients(trace: Trace) -> Columns:
     racks = [*trace.layout.racks, None]
     present = np.zeros((len(trace.rounds), len(trace.world.clients)), dtype=np.bool_)
@@ -334,13 +536,10 @@ def _proofs(trace: Trace) -> Columns:
 def _thread_loads(trace: Trace) -> Columns:
     rows = [
         {
+            **dataclasses.asdict(load),
             "client": trace.world.clients[load.client].name,
-            "thread": load.thread,
-            "active_tasks": load.active_tasks,
-            "input_records_per_s": load.input_records_per_s,
             "max_records_per_s": _limit(load.max_records_per_s),
             "processing_delay_ms": round(load.delay_s * 1000),
-            "behind_since_ms": load.behind_since_ms,
         }
         for load in trace.thread_loads
     ]
@@ -355,18 +554,11 @@ def _overloads(trace: Trace) -> Columns:
     ]
     rows = [
         {
-            "from_ms": period.from_ms,
-            "until_ms": period.until_ms,
-            "threads": period.threads,
+            **dataclasses.asdict(period),
             "processing_delay_ms": round(period.delay_s * 1000),
-            "delay_at_ms": period.delay_at_ms,
             "task": str(trace.layout.tasks.ids[period.task]),
             "client": threads[period.thread][0],
             "thread": threads[period.thread][1],
-            "active_tasks": period.active_tasks,
-            "input_records_per_s": period.input_records_per_s,
-            "max_records_per_s": period.max_records_per_s,
-            "all_input_records_per_s": period.all_input_records_per_s,
             "all_max_records_per_s": _limit(period.all_max_records_per_s),
         }
         for period in trace.overloads

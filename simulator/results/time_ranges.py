@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from assignors.model.assignment import UNASSIGNED
 from simulator.flows.execution import Execution
-from simulator.results.arrow_columns import arrow_column
 from simulator.results.convergence import convergence
-from simulator.results.time_difference import times_differ
-from simulator.results.time_range_tables import TIME_RANGES
+from simulator.results.tables import TIME_RANGES
+from simulator.results.tabulation import arrow_column
 from simulator.results.trace import Trace
+from simulator.results.verdict import times_differ
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The trace of a run: its rounds, its changes, and the state history of each task."""
+"""The trace of a run: its rounds, its changes, the state history of each task, and the decisions of autoscalers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,55 @@ from assignors.objective.cost import CostAndBound
 from assignors.tasks.rack_aware import RackCosts
 from simulator.assignment.explanation import RoundExplanation
 from simulator.assignment.measures import FailureLosses, Measures
-from simulator.brokers.availability import Outage
-from simulator.flows.intervals import Intervals
-from simulator.flows.other_rates import OtherFlow
+from simulator.brokers.partition_locations import Outage
+from simulator.flows.other_history import OtherFlow
 from simulator.flows.processing import Overload, ThreadLoad
-from simulator.flows.run_totals import RunTotals
-from simulator.flows.task_states import TaskStateHistory
+from simulator.flows.task_states import Intervals, RunTotals, TaskStateHistory
 from simulator.flows.traffic import TrafficBytes
 from simulator.group.rebalance_causes import Cause
-from simulator.results.scaling_steps import ScalingStep
 from simulator.world.changes import TimedChange
 from simulator.world.layout import FloatArray, Layout
+from simulator.world.pod_events import TOLERANCE
 from simulator.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingStep:
+    """A decision of an autoscaler; equal decisions with about the same lag are one step.
+
+    Attributes:
+        at_ms: when.
+        workload: the name of the StatefulSet or Deployment.
+        scaler: who decided: `HPA` or `KEDA`.
+        lag: the lag of the group in records; with several triggers, of the one that asks for the most pods.
+        target_lag: the lag at which the pods that exist are enough, of the same trigger.
+        recommended: the pods that the lag asks for.
+        replicas_before: the replicas that were set.
+        replicas: the replicas that are set from now on.
+        ready: how many pods were ready.
+    """
+
+    at_ms: int
+    workload: str
+    scaler: str
+    lag: int
+    target_lag: int
+    recommended: int
+    replicas_before: int
+    replicas: int
+    ready: int
+    reason: str
+
+    def repeats(self, before: ScalingStep) -> bool:
+        """Return whether this is the same decision as the one before, with the same pods and about the same lag."""
+        change = abs(self.lag - before.lag)
+        return (
+            self.replicas == self.replicas_before
+            and (self.scaler, self.recommended, self.replicas, self.ready, self.reason)
+            == (before.scaler, before.recommended, before.replicas, before.ready, before.reason)
+            and change <= TOLERANCE * max(before.lag, self.target_lag)
+        )
+
 
 INITIAL_ROUND = 0
 """The number of the round that holds the initial state of an application that was already running."""

@@ -17,7 +17,6 @@ class ClientUp:
     """A client process that starts and joins the group.
 
     Attributes:
-        client: name of the client.
         configs: its new assignment configs; None if it keeps those it had.
         announces_rack: whether it has `client.rack` from now on; None if that does not change.
         release: its new Kafka release; None if it keeps its own.
@@ -43,7 +42,6 @@ class ClientDown:
     """A client process that stops: from now on, it does not process tasks, and its stores cannot be queried.
 
     Attributes:
-        client: name of the client.
         leaves_group: whether it leaves the group; if not, the group removes it after its session timeout.
         disk: what is left of its disk.
         crashes: whether it stops without closing.
@@ -101,7 +99,6 @@ class BrokersDown:
     """Brokers that stop; other replicas take over their leaderships.
 
     Attributes:
-        brokers: their ids.
         crash: whether they stop without a controlled shutdown.
         states: the partitions that change at once.
     """
@@ -119,7 +116,6 @@ class BrokersUp:
     """Brokers that restart; they lead the partitions without a leader whose data they have.
 
     Attributes:
-        brokers: their ids.
         upgrade: the upgrade that restarts them with another Kafka release; None if they keep their release.
         states: the partitions that change at once.
     """
@@ -138,7 +134,6 @@ class CoordinatorMoved:
     """Another broker that becomes the coordinator of the group, or its broker that has another release.
 
     Attributes:
-        broker: its id.
         configs: the group configs with its release.
         release: the release to which it was upgraded; empty if it was not.
     """
@@ -167,12 +162,7 @@ class ReplicasSet:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsSet:
-    """A topic that gets more partitions.
-
-    Attributes:
-        topic: its name.
-        num_partitions: its number of partitions from now on.
-    """
+    """A topic that gets more partitions. `num_partitions`: its number of partitions from now on."""
 
     topic: str
     num_partitions: int
@@ -224,7 +214,6 @@ class TrafficScaled:
     """A new rate of the source topics: a multiple of the usual rate, or of the rate in an hour of the day.
 
     Attributes:
-        factor: the multiple.
         hour: the hour, None for the usual rate.
     """
 
@@ -250,13 +239,7 @@ class ThreadReplaced:
 
 @dataclass(frozen=True, slots=True)
 class ThreadsSet:
-    """A client that adds or removes stream threads.
-
-    Attributes:
-        client: name of the client.
-        threads: its number of threads from now on, until it restarts.
-        leaves_group: whether removed threads leave the group.
-    """
+    """A client that adds or removes stream threads. `threads`: its number of threads from now on, until it restarts."""
 
     client: str
     threads: int
@@ -274,7 +257,6 @@ class PodsScaled:
         workload: the name of the StatefulSet or Deployment.
         scaler: who sets it: `HPA` or `KEDA`.
         before: the replicas until then.
-        replicas: the replicas from now on.
         lag: the lag of the group in records.
     """
 
@@ -321,7 +303,6 @@ class TimedChange:
     """A change and its time.
 
     Attributes:
-        at_ms: when it happens.
         change: what happens.
         event: number of the event that it belongs to, as in `event_numbers`; None for traffic.
     """

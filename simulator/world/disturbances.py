@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from assignors.model.columns import ConsumerUpdate
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
-from simulator.world.closing import AT_ONCE, Closing
 from simulator.world.group_configs import GroupConfigs
-from simulator.world.lag_scaling import LagScaling
-from simulator.world.pod_events import PodEvent, count_and_names
+from simulator.world.pod_events import AT_ONCE, Closing, LagScaling, PodEvent, count_and_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +227,6 @@ class Reassignment:
     """Partitions are reassigned, as by `kafka-reassign-partitions.sh --execute` (KIP-455).
 
     Attributes:
-        at_ms: when the reassignment begins.
         targets: every partition once, in the order in which batches are formed.
         throttle_bytes_per_s: the throttle of every broker for sending and for receiving, from now on; None to keep the
             current one; there is none at the start of a run.
@@ -263,8 +260,6 @@ class TrafficChange:
     """The rate of every source topic becomes a multiple of its rate in the world.
 
     Attributes:
-        at_ms: when the rate changes.
-        factor: the multiple.
         hour: the hour of the day whose measured rate is multiplied; None for the usual rate.
     """
 
@@ -319,9 +314,6 @@ Disturbance = (
     | LagScaling
 )
 """Scale-out is a `Join` of several clients, scale-in a `Leave`."""
-
-CLUSTER_EVENTS: Final = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
-"""The events of brokers, racks and replicas, which happen to every application on a cluster."""
 
 
 def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:

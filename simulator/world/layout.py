@@ -1,6 +1,11 @@
 """The layout of a run: the tasks of the application, the partitions that they read and write, and the usual rates.
 
-Everything is in arrays whose rows are tasks, partitions or changelogs.
+Everything is in arrays whose rows are tasks, partitions or changelogs, also the tasks and copies of clients of an
+application that already runs.
+
+The layout has all partitions that ever exist, and their tasks; until events add them, these have no traffic. The rate
+of a topic does not change when it gets partitions: each new one gets the mean, and the old ones share the rest in
+proportion to their rates.
 
 Source: tasks as in `org.apache.kafka.streams.processor.internals.PartitionGrouper`: a subtopology has one task for each
 partition of its largest source topic.
@@ -8,9 +13,10 @@ partition of its largest source topic.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +24,16 @@ import numpy.typing as npt
 from assignors.java.hash_order import hash_order
 from assignors.model.columns import BoolArray, IntArray, Ragged, TaskTable
 from assignors.model.ids import PartitionTask, TaskId, TopicPartition
-from simulator.world.world import Cluster, Store, Subtopology, Topic, World
+from assignors.model.traffic_rates import PartitionRate, TrafficRates
+from simulator.world.disturbances import PartitionsAdded
+from simulator.world.group_assignment import GroupAssignment
+from simulator.world.world import Client, Cluster, Store, Subtopology, Topic, World
+
+NO_BROKER: Final = -1
+"""Row that means no broker."""
+NO_COPY: Final = -1
+"""Lag that means no copy of the task on the client."""
+
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -90,7 +105,6 @@ class Layout:
         state_bytes_per_s: shape (T,); rate at which its changelogs are written while it runs.
         record_bytes: shape (T,); the mean size of a changelog record.
         memory_share: shape (T,); the fraction of its state in stores that are not persistent.
-        changelogs: the changelog partitions.
         outputs: the repartition and result topics.
     """
 
@@ -306,3 +320,159 @@ def _output_topics(
         topic=topic,
         bytes_per_s=_sum_of_values(partitions, rate)[topic] * shares(topic, input_bytes_per_s[task]),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InitialState:
+    """The initial assignment and lags of T tasks on N clients.
+
+    Attributes:
+        assignment: the initial assignment of tasks to clients.
+        lags: shape (T, N); how many records the copy of a client is behind, NO_COPY where it has none.
+        lags_when_opened: shape (T, N); how many records, at the start, what was on disk was behind when the stores of
+            the copy were opened, NO_COPY where they were empty.
+    """
+
+    assignment: GroupAssignment
+    lags: IntArray
+    lags_when_opened: IntArray
+
+
+def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> InitialState:
+    """Lay out the tasks and copies of clients in arrays.
+
+    `tasks`: T tasks, by row; `clients`: N clients, by row. Returns the initial state; a copy without a stated lag has
+    caught up.
+    """
+    row_of = {task: row for row, task in enumerate(tasks)}
+    assignment = GroupAssignment.empty(len(tasks), len(clients))
+    lags, lags_when_opened = np.full((2, *assignment.standby.shape), NO_COPY, dtype=np.int64)
+    for column, client in enumerate(clients):
+        active, standby = _threads(client.tasks.active, row_of), _threads(client.tasks.standby, row_of)
+        assignment.owner[list(active)] = column
+        assignment.standby[list(standby), column] = True
+        thread_of_copy = {**active, **standby}
+        assignment.thread[list(thread_of_copy), column] = list(thread_of_copy.values())
+        lags[list(thread_of_copy), column] = 0
+        for task, lag in client.tasks.lags.items():
+            lags[row_of[task], column] = lag
+        for task, lag in client.tasks.lags_when_opened.items():
+            lags_when_opened[row_of[task], column] = lag
+    return InitialState(assignment, lags, lags_when_opened)
+
+
+def _threads(tasks_by_thread: Sequence[Sequence[TaskId]], row_of: Mapping[TaskId, int]) -> dict[int, int]:
+    """Return the thread of each task, by row."""
+    return {row_of[task]: number for number, tasks in enumerate(tasks_by_thread) for task in tasks}
+
+
+def with_added_partitions(world: World) -> World:
+    """Return the world with the partitions that events add, as if they existed from the start."""
+    topics = dict(world.cluster.topics)
+    for event in _additions(world):
+        topics[event.topic] = _with_partitions(topics[event.topic], event)
+    if topics == world.cluster.topics:
+        return world
+    return replace(world, cluster=replace(world.cluster, topics=topics))
+
+
+def partitions_added_at_ms(world: World, layout: Layout) -> IntArray:
+    """Return when each partition is added, shape (P,); 0 if it exists from the start."""
+    at_ms = {
+        (event.topic, event.first + number): event.at_ms
+        for event in _additions(world)
+        for number in range(len(event.replicas))
+    }
+    return np.array([at_ms.get((name.topic, name.partition), 0) for name in layout.partitions], dtype=np.int64)
+
+
+def added_at_ms(world: World, layout: Layout) -> IntArray:
+    """Return when each task begins to exist, shape (T,): 0, or when the partition is added that makes it necessary."""
+    of_partition = partitions_added_at_ms(world, layout)
+    rows = (layout.tasks.source.row(task) for task in range(len(layout.tasks)))
+    return np.array([of_partition[row].min() for row in rows], dtype=np.int64)
+
+
+def rate_shares(world: World, layout: Layout, at_ms: int) -> FloatArray | None:
+    """Return the rate of each partition at a time as a fraction of its rate in the layout, shape (P,).
+
+    The result is None if no event adds partitions.
+    """
+    first = {event.topic: event.first for event in reversed(_additions(world))}
+    if not first:
+        return None
+    exists = partitions_added_at_ms(world, layout) <= at_ms
+    topics = [name.topic for name in layout.partitions]
+    count = dict.fromkeys(first, 0)
+    for topic in (topic for topic, present in zip(topics, exists.tolist(), strict=True) if present and topic in first):
+        count[topic] += 1
+    fractions = [first[topic] / count[topic] if topic in first else 1.0 for topic in topics]
+    return np.where(exists, np.array(fractions, dtype=np.float64), 0.0)
+
+
+def _additions(world: World) -> list[PartitionsAdded]:
+    events = [event for event in world.disturbances if isinstance(event, PartitionsAdded)]
+    return sorted(events, key=lambda event: (event.at_ms, event.first))
+
+
+def _with_partitions(topic: Topic, event: PartitionsAdded) -> Topic:
+    if topic.num_partitions != event.first:
+        return topic
+    count = len(event.replicas)
+    return replace(
+        topic,
+        replicas=topic.replicas + event.replicas,
+        leaders=topic.leaders + tuple(replicas[0] for replicas in event.replicas),
+        bytes_per_s=_with_means(topic.bytes_per_s, count),
+        size_bytes=topic.size_bytes + (0,) * count,
+        hourly_bytes_per_s=tuple(_with_means(hour, count) for hour in topic.hourly_bytes_per_s),
+        in_sync=topic.in_sync and topic.in_sync + event.replicas,
+    )
+
+
+def _with_means(rates: tuple[int, ...], count: int) -> tuple[int, ...]:
+    return rates + (round(sum(rates) / len(rates)),) * count
+
+
+def mean_traffic(world: World, layout: Layout) -> TrafficRates:
+    """Return the rates, leader racks and prices of a world.
+
+    Leaders are those at the start. Rates are the configured ones, or the daily mean of measured ones. Later broker
+    failures and the hour of the day have no influence. `layout`: its tasks and partitions.
+
+    Complexity: O(P + T·X) for P partitions and T tasks that write to X topics.
+    """
+    racks = {broker.id: broker.rack for broker in world.cluster.brokers}
+    topics = world.cluster.topics
+    partitions = {}
+    for name in layout.partitions:
+        topic = topics[name.topic]
+        partitions[name] = PartitionRate(
+            bytes_per_s=topic.bytes_per_s[name.partition],
+            leader_rack=racks.get(topic.leaders[name.partition]),
+            size_bytes=topic.size_bytes[name.partition],
+            record_bytes=topic.record_bytes,
+        )
+    return TrafficRates(
+        partitions=partitions,
+        writes=_write_rates(layout, [partitions[name].leader_rack for name in layout.partitions]),
+        reads_from_nearest=world.cluster.reads_from_nearest_replica,
+        usd_per_gb=None if world.price is None else world.price.usd_per_gb,
+    )
+
+
+def _write_rates(layout: Layout, leader_racks: list[str | None]) -> Mapping[TaskId, Mapping[str, int]]:
+    """Return the rate at which each task writes to leaders in each rack, in bytes per second, without changelogs."""
+    written = layout.outputs
+    shares: list[dict[str, float]] = [{} for _ in written.topics]
+    topic_of, partition_of = row_of_values(written.partitions).tolist(), written.partitions.values.tolist()
+    for topic, partition, share in zip(topic_of, partition_of, written.partition_share.tolist(), strict=True):
+        rack = leader_racks[partition]
+        if rack is not None:
+            shares[topic][rack] = shares[topic].get(rack, 0.0) + share
+    totals: dict[TaskId, dict[str, float]] = defaultdict(dict)
+    for task, topic, bytes_per_s in zip(written.task, written.topic, written.bytes_per_s, strict=True):
+        rates = totals[layout.tasks.ids[int(task)]]
+        for rack, share in shares[int(topic)].items():
+            rates[rack] = rates.get(rack, 0.0) + share * float(bytes_per_s)
+    return {task: {rack: round(rates[rack]) for rack in sorted(rates)} for task, rates in totals.items()}

@@ -1,18 +1,79 @@
-"""Events in which a platform stops processes and starts their successors: Kubernetes, and spot instances.
+"""How clients are stopped, and how a platform stops and starts them: Kubernetes, its autoscalers, and spot instances.
+
+While a `preStop` hook runs, the client continues to process. Then the process gets SIGTERM, and its shutdown hook calls
+`KafkaStreams.close`: the client is PENDING_SHUTDOWN, its stream threads leave their loop, commit, and close their tasks
+with the stores. No task of the client runs from then on, and its stores cannot be queried. The consumers close last, so
+the members send heartbeats until the end, and the LeaveGroup request, if any, is the last one that they send.
+
+A process that is still closing at the end of the grace period gets SIGKILL: it does not leave the group, and state
+that was not flushed is lost. After a `preStop` hook that used up the grace period, the kubelet waits for another 2 s.
 
 `simulator.pod_schedules` computes when each process stops, and when which successor starts. A successor with the name
 of its predecessor has its rack, and its process id if the disk is kept. Other successors are clients of the world that
 are absent before.
+
+Scaling follows the lag of the consumer group: a HorizontalPodAutoscaler, alone or managed by KEDA. Unlike other events,
+its joins and leaves depend on the run: on the lag, and therefore on the assignor. What is random in it, the phases of
+its timers, depends on the seed only.
+
+Source: `KafkaStreams.shutdownHelper`, `StreamThread.runLoop` and `completeShutdown`, Kafka 4.3.1; `killContainer` in
+`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`minimumGracePeriodInSeconds`), Kubernetes 1.34.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from simulator.world.closing import AT_ONCE, Closing
+MINIMUM_GRACE_MS: Final = 2_000
+"""The time that the kubelet grants after a `preStop` hook in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How a client is stopped.
+
+    Attributes:
+        leaves_group: whether it leaves the group, as with `CloseOptions` of `KafkaStreams.close`; None for the default
+            of the configs and the protocol, see `simulator.world.leave_on_close`.
+        close_ms: how long `KafkaStreams.close` takes.
+        pre_stop_ms: how long the client continues to process after the request to stop (`preStop`).
+        grace_ms: the time from the request to SIGKILL (`terminationGracePeriodSeconds`); None if it is never killed.
+    """
+
+    leaves_group: bool | None = None
+    close_ms: int = 0
+    pre_stop_ms: int = 0
+    grace_ms: int | None = None
+
+    @property
+    def begins_after_ms(self) -> int:
+        """The time from the request to stop until the client begins to close; the grace period cuts the hook off."""
+        return self.pre_stop_ms if self.grace_ms is None else min(self.pre_stop_ms, self.grace_ms)
+
+    @property
+    def ends_after_ms(self) -> int:
+        """The time from the request to stop until the process has ended."""
+        closed_ms = self.begins_after_ms + self.close_ms
+        return closed_ms if self._killed_after_ms is None else min(closed_ms, self._killed_after_ms)
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether the process is killed before it has closed."""
+        return self._killed_after_ms is not None and self.begins_after_ms + self.close_ms > self._killed_after_ms
+
+    @property
+    def _killed_after_ms(self) -> int | None:
+        if self.grace_ms is None or not self.pre_stop_ms:
+            return self.grace_ms
+        return max(self.grace_ms, self.begins_after_ms + MINIMUM_GRACE_MS)
+
+
+AT_ONCE: Final = Closing()
+"""A client that closes in no time, and leaves the group if its configs say so."""
+
 
 _MAX_NAMES: Final = 3
 
@@ -164,3 +225,173 @@ class SpotInterruption(PodEvent):
     def ends_after_ms(self) -> int:
         """The time from the notice until the processes have ended."""
         return self.closing_by_notice.ends_after_ms if self.reacts else self.notice_ms
+
+
+SYNC_MS: Final = 15_000
+"""`--horizontal-pod-autoscaler-sync-period` of the controller manager."""
+
+DOWNSCALE_STABILIZATION_MS: Final = 300_000
+"""`--horizontal-pod-autoscaler-downscale-stabilization` of the controller manager."""
+
+TOLERANCE: Final = 0.1
+"""`--horizontal-pod-autoscaler-tolerance` of the controller manager."""
+
+
+class SelectedPolicy(StrEnum):
+    """`selectPolicy`: which of several policies limits a change."""
+
+    MAX = "Max"
+    MIN = "Min"
+    DISABLED = "Disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPolicy:
+    """A limit of the change of replicas within a period.
+
+    Attributes:
+        value: the number of pods, or the percentage of the replicas at the start of the period.
+        is_percent: whether the value is a percentage.
+    """
+
+    value: int
+    period_ms: int
+    is_percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingRules:
+    """`behavior.scaleUp` or `behavior.scaleDown` of a HorizontalPodAutoscaler.
+
+    Attributes:
+        stabilization_ms: the window in which the most cautious recommendation counts.
+        select: which policy applies.
+        tolerance: how much the metric may deviate from its target without a change.
+    """
+
+    policies: tuple[ScalingPolicy, ...]
+    stabilization_ms: int
+    select: SelectedPolicy = SelectedPolicy.MAX
+    tolerance: float = TOLERANCE
+
+
+DEFAULT_SCALE_UP: Final = ScalingRules((ScalingPolicy(4, 15_000), ScalingPolicy(100, 15_000, is_percent=True)), 0)
+DEFAULT_SCALE_DOWN: Final = ScalingRules((ScalingPolicy(100, 15_000, is_percent=True),), DOWNSCALE_STABILIZATION_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingBehavior:
+    """`behavior` of a HorizontalPodAutoscaler, with Kubernetes' defaults."""
+
+    up: ScalingRules = DEFAULT_SCALE_UP
+    down: ScalingRules = DEFAULT_SCALE_DOWN
+
+
+@dataclass(frozen=True, slots=True)
+class HorizontalScaling:
+    """A HorizontalPodAutoscaler. `behavior`: `behavior`; None for the rules of the controller without it."""
+
+    min_replicas: int
+    max_replicas: int
+    behavior: ScalingBehavior | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LagTrigger:
+    """A metric that scaling follows: the lag of a consumer group in records.
+
+    Attributes:
+        target: the target value, in KEDA `lagThreshold`.
+        is_average: whether the target is a value per pod (`AverageValue`), not of the whole metric (`Value`).
+        topics: the topics whose lag counts; empty for all topics that the group reads.
+        is_limited: whether the metric is KEDA's, which asks for no more pods than there are partitions.
+        allows_idle_consumers: `allowIdleConsumers`: the metric may ask for more pods than there are partitions.
+        limits_to_partitions_with_lag: `limitToPartitionsWithLag`: at most one pod per partition with lag.
+        distributes_evenly: `ensureEvenDistributionOfPartitions`: a number of pods that divides the partitions.
+        activation_lag: `activationLagThreshold`: the trigger is active if the lag exceeds it.
+    """
+
+    target: int
+    is_average: bool = True
+    topics: tuple[str, ...] = ()
+    is_limited: bool = False
+    allows_idle_consumers: bool = False
+    limits_to_partitions_with_lag: bool = False
+    distributes_evenly: bool = False
+    activation_lag: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """The part of a ScaledObject that KEDA's operator does itself: between idle and active.
+
+    Attributes:
+        polling_ms: `pollingInterval`.
+        cooldown_ms: `cooldownPeriod`: how long no trigger must have been active.
+        min_replicas: `minReplicaCount`.
+        idle_replicas: `idleReplicaCount`, None if it is not set.
+        initial_cooldown_ms: `initialCooldownPeriod`: the cooldown of a ScaledObject that has never been active.
+        caches_metric: `useCachedMetrics`: the HorizontalPodAutoscaler reads the metric of the last poll.
+    """
+
+    polling_ms: int = 30_000
+    cooldown_ms: int = 300_000
+    min_replicas: int = 0
+    idle_replicas: int | None = None
+    initial_cooldown_ms: int = 0
+    caches_metric: bool = False
+
+
+class PodController(StrEnum):
+    """What creates and deletes the pods."""
+
+    STATEFUL_SET = "StatefulSet"
+    DEPLOYMENT = "Deployment"
+
+
+@dataclass(frozen=True, slots=True)
+class PodTemplate:
+    """How pods start and stop.
+
+    Attributes:
+        controller: what creates and deletes them.
+        start_ms: the time from the creation of a pod until its process starts.
+        ready_ms: the time from the start of a process until its pod is ready.
+        min_ready_ms: `minReadySeconds`: how long a pod must have been ready to count as available.
+        closing: how pods are stopped.
+        volume: where their state directories are.
+        is_parallel: `podManagementPolicy: Parallel` of a StatefulSet: it does not wait for one pod after another.
+    """
+
+    controller: PodController
+    start_ms: int = 10_000
+    ready_ms: int = 20_000
+    min_ready_ms: int = 0
+    closing: Closing = AT_ONCE
+    volume: Volume = Volume.NONE
+    is_parallel: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LagScaling:
+    """Pods that an autoscaler starts and stops by the lag of their group.
+
+    Attributes:
+        clients: all pods that it can start, by ordinal; the first `replicas` are up at the start.
+        replicas: the number of pods at the start.
+        pods: how pods start and stop.
+        triggers: the metrics; the one that asks for the most pods counts.
+        activation: what KEDA does besides; None without KEDA.
+    """
+
+    at_ms: int
+    name: str
+    clients: tuple[str, ...]
+    replicas: int
+    pods: PodTemplate
+    triggers: tuple[LagTrigger, ...]
+    horizontal: HorizontalScaling
+    activation: Activation | None = field(default=None)
+
+    def __str__(self) -> str:
+        return f"lag scaling of {self.name} ({'HPA' if self.activation is None else 'KEDA'})"

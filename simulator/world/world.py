@@ -2,6 +2,15 @@
 
 A consumer group is an application whose tasks are stateless and read one partition each. All classes are frozen. A run
 starts from a `World` and never changes it.
+
+A stream thread opens the stores of its new tasks one after another, in the loop that also polls the consumer: while it
+opens stores, it neither joins a rebalance nor starts a restored task. Each task joins the state updater of its thread
+as soon as its stores are open; the state updater then asks for end offsets, seeks, and waits for the first fetch.
+
+Source of the client times: `StreamThread.runOnceWithoutProcessingThreads` (`pollPhase` before `checkStateUpdater`),
+`TaskManager.checkStateUpdater`, `.addTasksToStateUpdater` and `.handleRestoredTasksFromStateUpdater`,
+`StreamTask.initializeIfNeeded`, `DefaultStateUpdater.StateUpdaterThread.runOnce`,
+`StoreChangelogReader.initializeChangelogs`, Kafka 3.9.1 and 4.3.1.
 """
 
 from __future__ import annotations
@@ -10,19 +19,210 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
+from typing import Final, NamedTuple
 
 from assignors.kafka_releases import CLIENT_RELEASES
 from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import ProcessId, TopicId
+from assignors.model.ids import ProcessId, TaskId, TopicId
 from assignors.replicas.state import TopicRetention
-from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disturbance
-from simulator.world.group_configs import GroupConfigs
-from simulator.world.held_tasks import HeldTasks
-from simulator.world.other_traffic import OtherTraffic
-from simulator.world.price import Price
-from simulator.world.state_configs import StateConfigs
+from simulator.world.group_configs import GroupConfigs, StateConfigs
+
+UNCOMPRESSED: Final = "none"
+"""The codec of a producer that does not compress."""
+
+
+class RackShare(NamedTuple):
+    """The fraction of a producer's or group's traffic that has its clients in a rack; all fractions add up to 1."""
+
+    rack: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class OtherProducer:
+    """Processes that produce to topics of the cluster.
+
+    Attributes:
+        share_of: the fraction of each topic's bytes, as brokers store them, that it produces.
+        racks: where its processes are.
+        is_rack_aware: whether it prefers partitions whose leader is in its rack (KIP-1123).
+        has_keys: whether keys determine the partitions of its records, so that it cannot be rack-aware.
+        codec: its `compression.type`.
+    """
+
+    name: str
+    share_of: Mapping[str, float]
+    racks: tuple[RackShare, ...]
+    is_rack_aware: bool = False
+    has_keys: bool = True
+    codec: str = UNCOMPRESSED
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGroup:
+    """A consumer group besides the application.
+
+    Attributes:
+        name: `group.id`.
+        topics: the topics that it reads.
+        racks: where its members are; each partition is read from a rack in proportion to the members there.
+        announces_rack: whether its members have `client.rack`.
+        read_share: the bytes that it reads, as a multiple of its topics' bytes.
+        share_of: the same for single topics.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    racks: tuple[RackShare, ...]
+    announces_rack: bool = True
+    read_share: float = 1.0
+    share_of: Mapping[str, float] = field(default_factory=dict)
+
+    def reads_of(self, topic: str) -> float:
+        """Return the bytes that it reads of one of its topics, as a multiple of the topic's bytes."""
+        return self.share_of.get(topic, self.read_share)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTraffic:
+    """The traffic of the cluster besides the application's.
+
+    Attributes:
+        producers: the producers of topics that the application does not write.
+        topic_codecs: `compression.type` of topics whose brokers recompress; absent ones store what producers send.
+        compression_ratios: uncompressed bytes per compressed byte, by codec; 1 for none.
+    """
+
+    producers: tuple[OtherProducer, ...] = ()
+    groups: tuple[OtherGroup, ...] = ()
+    topic_codecs: Mapping[str, str] = field(default_factory=dict)
+    compression_ratios: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def racks(self) -> frozenset[str]:
+        """The racks of the producers and of the groups' members."""
+        places = [*(user.racks for user in self.producers), *(user.racks for user in self.groups)]
+        return frozenset(place.rack for racks in places for place in racks)
+
+    def ratio(self, codec: str) -> float | None:
+        """Return uncompressed bytes per compressed byte, None if unknown."""
+        return 1.0 if codec == UNCOMPRESSED else self.compression_ratios.get(codec)
+
+    def sent_per_stored_byte(self, producer: OtherProducer, topic: str) -> float | None:
+        """Return how many bytes a producer sends for each byte that the leader stores; None if a ratio is unknown.
+
+        A leader stores batches as they arrive unless the topic has another `compression.type` than the producer.
+        """
+        stored_codec = self.topic_codecs.get(topic, producer.codec)
+        if stored_codec == producer.codec:
+            return 1.0
+        stored, sent = self.ratio(stored_codec), self.ratio(producer.codec)
+        return None if stored is None or sent is None else stored / sent
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTimes:
+    """How long a client needs for each step, 0 for no time.
+
+    Attributes:
+        start_ms: from the event that starts a process until its members join. Events usually say when a process is up,
+            so scenarios assume 0.
+        open_store_ms: opening one persistent store of a newly assigned task. A thread opens its stores one after
+            another.
+        restore_start_ms: from the moment when the stores of a task are open until it reads its changelogs: the state
+            updater finishes its poll (`poll.ms`, 100 ms), asks for end offsets, seeks, and fetches for the first time.
+        rejoin_ms: from the moment when a member learns of a rebalance, or has to revoke tasks, until it sends its
+            JoinGroup request: the poll in progress, the commit, and the closing of revoked tasks. For consumers, the
+            longest time between two polls.
+        uncertainty: factor by which these times may differ on another machine; reports name outcomes that depend on it.
+            1 for exact times.
+    """
+
+    start_ms: int = 0
+    open_store_ms: int = 0
+    restore_start_ms: int = 0
+    rejoin_ms: int = 0
+    uncertainty: float = 1.0
+
+    def early(self) -> ClientTimes:
+        """Return the times with which copies begin to read as early as possible before members rejoin."""
+        return self.scaled(1 / self.uncertainty, self.uncertainty)
+
+    def late(self) -> ClientTimes:
+        """Return the times with which copies begin to read as late as possible after members rejoin."""
+        return self.scaled(self.uncertainty, 1 / self.uncertainty)
+
+    def scaled(self, factor: float, rejoin_factor: float | None = None) -> ClientTimes:
+        """Return the times multiplied by factors, in whole milliseconds and exact.
+
+        `rejoin_factor`: another one for `rejoin_ms`; None for the same.
+        """
+        return ClientTimes(
+            round(self.start_ms * factor),
+            round(self.open_store_ms * factor),
+            round(self.restore_start_ms * factor),
+            round(self.rejoin_ms * (factor if rejoin_factor is None else rejoin_factor)),
+        )
+
+
+MEASURED: Final = ClientTimes(start_ms=0, open_store_ms=70, restore_start_ms=250, rejoin_ms=30, uncertainty=2.0)
+"""The defaults of scenarios: medians of tests/fidelity/calibration.json, rounded to 10 ms."""
+
+
+class PairPrice(NamedTuple):
+    """The price of a gigabyte (10⁹ bytes) from one rack to another.
+
+    Attributes:
+        usd_per_gb: the price of sending and receiving.
+        received_usd_per_gb: the part of it for receiving.
+    """
+
+    usd_per_gb: float
+    received_usd_per_gb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a cloud provider for a gigabyte (10⁹ bytes) of cross-rack traffic.
+
+    Attributes:
+        usd_per_gb: the price of sending and receiving.
+        as_of: date and source of the price.
+        received_usd_per_gb: the part of it for receiving; the rest is for sending.
+        pairs: other prices from one rack to another.
+    """
+
+    provider: str
+    usd_per_gb: float
+    as_of: str
+    received_usd_per_gb: float = 0.0
+    pairs: Mapping[tuple[str, str], PairPrice] = field(default_factory=dict)
+
+    def between(self, from_rack: str, to_rack: str) -> PairPrice:
+        """Return the price from one rack to another."""
+        return self.pairs.get((from_rack, to_rack)) or PairPrice(self.usd_per_gb, self.received_usd_per_gb)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTasks:
+    """The tasks of a client at the start, if the application is already running.
+
+    Attributes:
+        active: its active tasks, one entry per thread.
+        standby: its standbys and warm-ups, one entry per thread.
+        lags: how many records a copy is behind: for assigned tasks that have not caught up, and for unassigned copies
+            on its disk.
+        lags_when_opened: how many records, at the start, what was on disk was behind when the stores of assigned tasks
+            were opened; those of the others were empty.
+    """
+
+    active: tuple[tuple[TaskId, ...], ...] = ()
+    standby: tuple[tuple[TaskId, ...], ...] = ()
+    lags: Mapping[TaskId, int] = field(default_factory=dict)
+    lags_when_opened: Mapping[TaskId, int] = field(default_factory=dict)
+
 
 NO_LEADER = -1
 """Broker id of the leader of a partition that has none."""
@@ -118,7 +318,6 @@ class Cluster:
     """The brokers and topics.
 
     Attributes:
-        topics: the topics by name.
         reads_from_nearest_replica: whether brokers set `replica.selector.class` to the rack-aware selector; without it
             consumers read from leaders only.
         controller: how the controller elects leaders.
@@ -165,7 +364,6 @@ class Subtopology:
 
     Attributes:
         source_topics: the topics that it reads.
-        stores: its state stores.
         written_topics: the repartition and result topics that it writes; no other producer writes to them.
     """
 
@@ -194,7 +392,6 @@ class Application:
 
     Attributes:
         id: `application.id`.
-        subtopologies: its topology.
         assignment_configs: the configs of the task assignor.
         group_configs: the configs of the group protocol.
         acks_all: whether its producers write with `acks=all`, to which `min.insync.replicas` applies (Kafka's default
@@ -304,7 +501,6 @@ class World:
         cluster: the brokers and topics.
         application: the Kafka Streams application.
         clients: every client that ever takes part.
-        disturbances: the events.
         duration_ms: how long the run lasts.
         start: the state of the application when the run begins.
         next_rebalance_ms: for a classic group that is already running, when its follow-up rebalance is due; None if its

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assignor_sim.api.checkup import Checkup
-from simulator.results.output_lock import output_lock
+from simulator.results.files import output_lock
 from tests.assignor_sim.commands.plan_commands import PLANNERS
 from tests.assignor_sim.conftest import SMALL, Shell
 
@@ -159,7 +159,7 @@ def test_answer_is_printed_even_if_it_cannot_be_saved(
     shell.write("small.yaml", SMALL + "price: aws\n")
     monkeypatch.setattr("assignor_sim.api.checkup.checkup", lambda *_, **__: QuickCheckup())
     monkeypatch.setattr("simulator.results.result_directory.replace_directory", fail)
-    monkeypatch.setattr("simulator.results.output_lock.os.replace", fail)
+    monkeypatch.setattr("simulator.results.files.os.replace", fail)
     result = shell(*command)
     assert result.code == 2
     assert answer in result.out

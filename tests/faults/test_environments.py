@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.results.output_lock import output_lock
+from simulator.results.files import output_lock
 from tests.assignor_sim.conftest import SMALL
 
 pytestmark = pytest.mark.answers

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from simulator.world.client_times import ClientTimes
+from simulator.world.world import ClientTimes
 from tests.fidelity.applications import BROKER_CONFIGS, COMMON
 from tests.fidelity.client_log import ClientSamples, read_samples
 from tests.kafka_cluster.applications import Host, Hosts, prepare

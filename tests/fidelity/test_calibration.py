@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.world.client_times import MEASURED
+from simulator.world.world import MEASURED
 from tests.fidelity.calibration import read, summarize, write
 from tests.fidelity.client_log import ClientSamples, read_samples
 

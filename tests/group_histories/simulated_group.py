@@ -38,15 +38,25 @@ from simulator.group.streams_coordinator import (
     StreamsCoordinator,
     Tasks,
 )
-from simulator.processes import classic_protocol, conversion, simulation, streams_protocol, waiting_joins
+from simulator.processes import classic_protocol, rejoining, simulation, streams_protocol
 from simulator.processes.classic_protocol import ClassicProtocol
 from simulator.processes.streams_protocol import StreamsProtocol
 from simulator.world.changes import ClientDown, ClientUp, ConfigsSet, PartitionsSet, ThreadsSet, TimedChange
-from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disk, PartitionsAdded, StreamThreads
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
-from simulator.world.world import Application, Broker, Client, Cluster, Start, Store, Subtopology, Topic, World
+from simulator.world.world import (
+    Application,
+    Broker,
+    Client,
+    ClientTimes,
+    Cluster,
+    Start,
+    Store,
+    Subtopology,
+    Topic,
+    World,
+)
 from tests.group_histories.classic_members import dealt_out, leader_of_kafka
 
 Log = list[dict[str, Any]]
@@ -67,7 +77,7 @@ def log_of_simulation(history: Mapping[str, Any], of_kafka: Log, *, assigns: boo
         classic = _ClassicRecorder(history, of_kafka)
         log = classic.log
         recording = (
-            patch.object(conversion, "ClassicProtocol", classic.protocol()),
+            patch.object(simulation, "ClassicProtocol", classic.protocol()),
             patch.object(
                 classic_protocol, "Heartbeats", lambda *arguments, are_late: Heartbeats(*arguments, are_late=False)
             ),
@@ -77,12 +87,12 @@ def log_of_simulation(history: Mapping[str, Any], of_kafka: Log, *, assigns: boo
         log = streams.log
         assignor = _NamedMembers(streams) if assigns else StreamsGroupSticky()
         recording = (
-            patch.object(conversion, "StreamsProtocol", streams.protocol),
+            patch.object(simulation, "StreamsProtocol", streams.protocol),
             patch.object(streams_protocol, "StreamsCoordinator", streams.coordinator),
         )
     with (
         patch.object(simulation, "timeline", lambda _: list(_changes(history))),
-        patch.object(waiting_joins, "THREAD_START_MS", history["config"]["thread_start_ms"]),
+        patch.object(rejoining, "THREAD_START_MS", history["config"]["thread_start_ms"]),
         patch.object(simulation, "Fleet", partial(_FleetOfHistory, history)),
         recording[0],
         recording[1],

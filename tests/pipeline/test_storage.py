@@ -101,7 +101,7 @@ def test_checksum_of_earlier_content_is_removed(spark: SparkSession, tmp_path: P
 def test_written_file_is_locked_from_others(open_storage: OpenStorage, tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from simulator.results.output_lock import LockedError, output_lock
+from simulator.results.files import LockedError, output_lock
 try:
     with output_lock(Path({str(tmp_path / "out")!r})): print("taken")
 except LockedError: print("locked")

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from reports.analysis.bill.monthly_bill import BillPrice, MonthlyBill, monthly_bill
 from simulator.results.tabulation import tabulate
-from simulator.world.price import PairPrice, Price
-from simulator.world.world import World
+from simulator.world.world import PairPrice, Price, World
 from tests.relations.relation import relation
 from tests.relations.test_other_traffic import busy_worlds, traced
 from tests.simulator.world_builders import RACKS

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from assignors.model.assignment import TaskAssignor
 from simulator.flows.task_states import TaskState
 from simulator.results.trace import Trace
-from simulator.world.client_times import ClientTimes
-from simulator.world.world import Start, World
+from simulator.world.world import ClientTimes, Start, World
 from tests.relations.figures import check_same, figures, figures_of, run
 from tests.relations.relation import relation
 from tests.relations.worlds import ANY, WorldLimits, assignors, worlds

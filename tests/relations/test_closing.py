@@ -10,10 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
-from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, ConfigChange, Crash, Disk, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.pod_events import NodeDrain, SpotInterruption, StatefulSetUpdate, Volume
+from simulator.world.pod_events import Closing, NodeDrain, SpotInterruption, StatefulSetUpdate, Volume
 from simulator.world.world import World
 from tests.relations.figures import EVENT_NUMBERS, TEXTS, check_same, figures, run
 from tests.relations.relation import relation

@@ -19,8 +19,7 @@ from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage, Reassignment, ReplicaMove, TrafficChange
 from simulator.world.layout import FloatArray
-from simulator.world.other_traffic import OtherGroup, OtherProducer, OtherTraffic, RackShare
-from simulator.world.world import Broker, World
+from simulator.world.world import Broker, OtherGroup, OtherProducer, OtherTraffic, RackShare, World
 from tests.relations.relation import relation
 from tests.relations.worlds import BROKER_EVENTS, OTHER_EVENTS, WorldLimits, worlds
 from tests.simulator.world_builders import RACKS

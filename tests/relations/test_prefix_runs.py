@@ -16,10 +16,9 @@ from simulator.flows.execution import Execution
 from simulator.group.heartbeats import Heartbeats
 from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.timeline import timeline
-from simulator.world.closing import AT_ONCE
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, RackOutage, RollingBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.pod_events import PodEvent, Volume
+from simulator.world.pod_events import AT_ONCE, PodEvent, Volume
 from simulator.world.world import OffsetReports, Start, World
 from tests.relations.figures import figures_of, run
 from tests.relations.relation import relation

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
 from simulator.world.disturbances import Disturbance, Join, Reassignment, TrafficChange
-from simulator.world.price import Price
-from simulator.world.world import Controller, Start, Topic, World
+from simulator.world.world import Controller, Price, Start, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, Figures, check_same, figures
 from tests.relations.relation import relation
 from tests.relations.worlds import EVERY_EVENT, WorldLimits, assignors, worlds

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios.language.conditions import parse_condition
-from simulator.results.expectation import COMPARISONS
-from simulator.results.run_metrics import MetricUnit
+from simulator.results.run_metrics import COMPARISONS, MetricUnit
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 
 EXPECT = """

@@ -23,8 +23,7 @@ from simulator.world.disturbances import (
     RollingBounce,
 )
 from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol
-from simulator.world.price import Price
-from simulator.world.world import Broker, OffsetReports, Store
+from simulator.world.world import Broker, OffsetReports, Price, Store
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 

@@ -21,7 +21,7 @@ from scenarios.run import run
 from scenarios.time_ranges import Repetition, time_ranges
 from simulator.processes.run_options import Observer
 from simulator.results.trace import Trace
-from simulator.world.client_times import ClientTimes
+from simulator.world.world import ClientTimes
 from tests.scenarios.test_time_ranges import newcomer
 
 pytestmark = pytest.mark.answers

@@ -9,7 +9,7 @@ import pytest
 from assignor_sim.api.running import run
 from reports.render.terminal.comparison import render
 from scenarios.load import ScenarioError, loads
-from simulator.world.client_times import MEASURED, ClientTimes
+from simulator.world.world import MEASURED, ClientTimes
 
 PROBING_MS, JOIN_MS = 60_000, 60_000
 TIMES = "{open_store: 60 ms, restore_start: 200 ms, rejoin: 60 ms, uncertainty: 2}"

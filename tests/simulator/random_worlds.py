@@ -10,7 +10,6 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import TaskId, TopicPartition
-from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -31,9 +30,9 @@ from simulator.world.disturbances import (
     TrafficChange,
 )
 from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol
-from simulator.world.held_tasks import HeldTasks
 from simulator.world.layout import lay_out
 from simulator.world.pod_events import (
+    Closing,
     DeploymentUpdate,
     NodeDrain,
     PodEvent,
@@ -46,6 +45,7 @@ from simulator.world.world import (
     Broker,
     Client,
     Cluster,
+    HeldTasks,
     OffsetReports,
     Start,
     Store,

@@ -13,7 +13,7 @@ from simulator.flows.traffic import TrafficKind
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Convergence, Verdict, convergence
-from simulator.results.moves import round_moves
+from simulator.results.run_summary import round_moves
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import INITIAL_ROUND, Trace, num_rebalances

@@ -8,7 +8,7 @@ import numpy as np
 
 from simulator.flows.execution import Execution
 from simulator.results.trace import Trace
-from simulator.world.held_tasks import HeldTasks
+from simulator.world.world import HeldTasks
 
 
 def held_tasks(execution: Execution, client: int) -> HeldTasks:

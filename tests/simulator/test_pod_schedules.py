@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from simulator.pod_schedules import PodStart, PodStop, always, pod_schedule, startable_ms
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown, ClientUp
-from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RackOutage
 from simulator.world.pod_events import (
+    Closing,
     DeploymentUpdate,
     NodeDrain,
     PodEvent,

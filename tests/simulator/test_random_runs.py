@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
-from simulator.world.client_times import ClientTimes
-from simulator.world.world import World
+from simulator.world.world import ClientTimes, World
 from tests.simulator.random_worlds import assignors, disturbed_worlds, restarted_static_members
 from tests.simulator.run_checks import check_run
 

@@ -9,7 +9,6 @@ import pytest
 from assignors.model.configs import AssignmentConfigs
 from simulator.timeline import timeline
 from simulator.world.changes import BrokersDown, BrokersUp, ClientDown, ClientUp, ReplicationStep
-from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -25,6 +24,7 @@ from simulator.world.disturbances import (
     TrafficChange,
 )
 from simulator.world.group_configs import GroupProtocol
+from simulator.world.pod_events import Closing
 from simulator.world.world import World
 from tests.simulator.world_builders import HOUR, MINUTE, with_group, with_late_clients, world
 

@@ -27,7 +27,7 @@ from typing import IO, Any, Final
 
 from reports.analysis.bill.monthly_bill import MonthlyBill, Transfers
 from reports.analysis.text import printable
-from simulator.results.regular_files import open_regular
+from simulator.results.files import open_regular
 
 
 class CostReportError(ValueError):

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from reports.analysis.formatting import NumberFormat, format_percent
 from reports.analysis.metrics import FORMATS, LEAST_RELEVANT
-from simulator.results.cross_rack_fetches import CrossRackFetches
 from simulator.results.run_metrics import MetricUnit
+from simulator.results.run_summary import CrossRackFetches
 from simulator.results.verdict import INCOMPARABLE
 
 GRADES: Final = ("A", "B", "C", "D", "F")

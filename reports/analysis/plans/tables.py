@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from simulator.results.schema_checks import Reference, TableRules
-from simulator.results.table_schema import table_schema
+from simulator.results.tables import table_schema
 
 BROKERS = table_schema(
     "One row per broker, for the cluster before any plan (`today`) and for each plan.",

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from reports.analysis.comparison import TableError
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
-from simulator.results.regular_files import read_document
+from simulator.results.files import read_document
 from simulator.results.result_directory import MANIFEST, ResultsError
 from simulator.results.schema_checks import (
     Reference,

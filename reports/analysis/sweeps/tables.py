@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from simulator.results.table_schema import table_schema
+from simulator.results.tables import table_schema
 
 MONEY = ("cross_rack_usd_per_day", "cross_rack_bytes_per_s")
 """Metrics of steady cross-rack traffic, best first; the first one that every run of every cell has is used."""

@@ -23,7 +23,7 @@ from reports.analysis.text import printable, shortened
 from reports.render.drawing import bars, curves, scaling_panels
 from reports.render.drawing.step_plot import PlotOptions, draw
 from reports.render.drawing.style import matplotlib_settings
-from simulator.results.output_lock import write_file
+from simulator.results.files import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

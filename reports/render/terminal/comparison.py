@@ -26,7 +26,7 @@ from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, Note, notes
 from reports.analysis.text import name_parts, printable
 from reports.render.markdown import markdown_text
 from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, terminal_width
-from simulator.results.csv_cells import csv_cell
+from simulator.results.files import csv_cell
 
 _LABEL = range(18, 41)
 """Minimum and maximum width of the label column; longer labels are wrapped."""

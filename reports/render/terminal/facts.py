@@ -17,7 +17,7 @@ from rich.text import Text
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import HEADER, QUIET, lines, terminal_width
-from simulator.results.csv_cells import csv_cell
+from simulator.results.files import csv_cell
 
 FORMATS: Final = ("table", "json", "csv", "markdown")
 """Formats of `render`."""

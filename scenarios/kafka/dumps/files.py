@@ -39,7 +39,7 @@ from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
-from simulator.results.regular_files import open_regular
+from simulator.results.files import open_regular
 
 T = TypeVar("T")
 M = TypeVar("M", GroupMember, StreamsGroupMember)

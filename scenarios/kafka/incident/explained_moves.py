@@ -13,7 +13,7 @@ from assignors.model.state import ApplicationState
 from scenarios.kafka.incident.recomputation import Recomputed
 from scenarios.kafka.incident.recorded import RecordedRebalance
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest, explain_decision
-from simulator.results.explanation_rows import step_rows
+from simulator.results.tabulation import step_rows
 from simulator.world.group_assignment import GroupAssignment
 
 Rows = tuple[Mapping[str, Any], ...]

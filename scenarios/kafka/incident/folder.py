@@ -50,7 +50,7 @@ from scenarios.kafka.observation.observation import ObservationError
 from scenarios.language.releases import parse_release
 from scenarios.language.text_files import MAX_IMPORT_BYTES
 from simulator.group.streams_coordinator import Rules
-from simulator.results.regular_files import open_regular
+from simulator.results.files import open_regular
 
 MAX_SEGMENT_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of a segment; `offsets.topic.segment.bytes` is 100 MB by default."""

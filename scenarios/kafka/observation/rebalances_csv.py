@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 
 from scenarios.kafka.observation.observation import Observation, ObservedRebalance, RebalanceHistory, client_names
-from simulator.results.csv_cells import csv_cell
+from simulator.results.files import csv_cell
 
 COLUMNS = ("round", "at_ms", "task", "client", "process_id", "role")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scenarios.load import Scenario, ScenarioError
-from simulator.world.lag_scaling import (
+from simulator.world.pod_events import (
     DEFAULT_SCALE_UP,
     Activation,
     LagScaling,
@@ -16,8 +16,8 @@ from simulator.world.lag_scaling import (
     ScalingBehavior,
     ScalingPolicy,
     ScalingRules,
+    Volume,
 )
-from simulator.world.pod_events import Volume
 from tests.scenarios.kubernetes.manifests import claims, load_manifest, scaled_object, workload
 
 

@@ -12,13 +12,12 @@ import pytest
 
 from scenarios.load import Scenario
 from scenarios.run import run
-from simulator.flows.execution import Execution
 from simulator.processes.run_options import Observer, RunOptions
 from simulator.processes.simulation import simulate
-from simulator.results.scaling_steps import ScalingStep
 from simulator.results.tabulation import tabulate
-from simulator.results.trace import Trace
+from simulator.results.trace import ScalingStep, Trace
 from tests.scenarios.kubernetes.manifests import SCENARIO, claims, load_manifest, scaled_object, workload
+from tests.simulator.invariants import check_execution
 
 
 def simulated(scenario: Scenario, seed: int = 1, observe: Observer | None = None) -> Trace:
@@ -51,10 +50,7 @@ def test_replicas_stay_within_their_bounds_and_the_state_of_the_run_is_valid(tmp
     scenario = load_manifest(tmp_path, *manifests, events=[*traffic, crash], clients={"threads": 2})
     spec, started = manifests[1]["spec"], manifests[0]["spec"]["replicas"]
 
-    def check(execution: Execution) -> None:
-        execution.validate_state()
-
-    trace = simulated(scenario, seed, check)
+    trace = simulated(scenario, seed, check_execution)
     lowest, highest = min(started, spec["minReplicaCount"]), spec["maxReplicaCount"]
     assert trace.scaling
     assert all(lowest <= step.replicas <= highest for step in trace.scaling)

@@ -12,8 +12,7 @@ from scenarios.language.releases import (
     offset_storage,
     parse_release,
 )
-from simulator.world.group_configs import EndedThreads
-from simulator.world.state_configs import OffsetStorage
+from simulator.world.group_configs import EndedThreads, OffsetStorage
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from scenarios.language.errors import ScenarioError
 from scenarios.load import Scenario, loads
 from simulator.world.disturbances import Crash, Disk, RackOutage, RollingBounce
-from simulator.world.state_configs import OffsetStorage, StateConfigs
+from simulator.world.group_configs import OffsetStorage, StateConfigs
 from tests.scenarios.scenario_texts import replace_in_small
 
 EVENTS = "events:\n  - {at: 30m, scale_out: {clients: late}}\n"

@@ -8,7 +8,7 @@ import pytest
 
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.resolution.measured_traffic import measured_files
-from simulator.world.other_traffic import OtherTraffic, RackShare
+from simulator.world.world import OtherTraffic, RackShare
 from tests.scenarios.ingested_folders import rate_row, write_ingested_folder
 from tests.scenarios.scenario_texts import SMALL
 

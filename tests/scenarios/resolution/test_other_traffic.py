@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.load import ScenarioError
-from simulator.world.other_traffic import OtherTraffic, RackShare
+from simulator.world.world import OtherTraffic, RackShare
 from tests.scenarios.scenario_texts import SMALL, load_text
 
 PRODUCER = "other_traffic: {producers: [{name: web, racks: [az1, az2]%s}]}\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.world.closing import Closing
 from simulator.world.disturbances import Disturbance, Leave, RollingBounce
 from simulator.world.pod_events import (
+    Closing,
     DeploymentUpdate,
     NodeDrain,
     SpotInterruption,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.load import ScenarioError
-from simulator.world.price import PairPrice, Price
+from simulator.world.world import PairPrice, Price
 from tests.scenarios.scenario_texts import SMALL, load_text
 
 MINE = "price: {provider: mine, usd_per_gb: 0.02, received_usd_per_gb: 0.01, pairs: [%s]}\n"

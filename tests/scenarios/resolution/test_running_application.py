@@ -9,8 +9,7 @@ import pytest
 from assignors.model.ids import TaskId
 from scenarios.load import loads
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.held_tasks import HeldTasks
-from simulator.world.world import Start
+from simulator.world.world import HeldTasks, Start
 from tests.scenarios.scenario_texts import RUNNING, mistakes_in
 from tests.scenarios.test_mistakes import Case, cases
 

@@ -10,8 +10,7 @@ from assignors.model.ids import TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.brokers.replication_control import PartitionState, ReplicationControl
 from simulator.world.changes import ReplicaStates
-from simulator.world.layout import lay_out
-from simulator.world.sentinels import NO_BROKER
+from simulator.world.layout import NO_BROKER, lay_out
 from simulator.world.world import NO_LEADER, World
 
 

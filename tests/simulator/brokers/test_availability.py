@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assignors.tasks.legacy_sticky import LegacySticky
-from simulator.brokers.availability import Unavailability
+from simulator.brokers.partition_locations import Unavailability
 from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate

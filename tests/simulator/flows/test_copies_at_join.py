@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.flows.assigned_copies import AssignedCopies
-from simulator.flows.join_reports import CopiesAtJoin
+from simulator.flows.lag_reports import CopiesAtJoin
 from simulator.world.group_assignment import GroupAssignment
 
 NUM_TASKS, NUM_CLIENTS, NUM_THREADS = 7, 3, 4

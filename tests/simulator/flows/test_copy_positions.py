@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.flows.copy_positions import CopyPositions
+from simulator.flows.assigned_copies import CopyPositions
 
 SHAPE = (4, 3)
 CELLS = SHAPE[0] * SHAPE[1]

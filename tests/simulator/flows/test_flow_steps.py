@@ -14,10 +14,7 @@ from scenarios.load import load
 from scenarios.run import run
 from scenarios.shipped import list_scenarios
 from simulator.flows import flow_steps
-from simulator.flows.assigned_copies import AssignedCopies
-from simulator.flows.copy_positions import CopyPositions
-from simulator.flows.copy_rates import CopyRates
-from simulator.flows.copy_reads import CopyReads
+from simulator.flows.assigned_copies import AssignedCopies, CopyPositions, CopyRates, CopyReads
 from simulator.flows.flow_steps import AssignedFlows, pass_time, steps_between, take_steps
 from simulator.flows.processing import Processing
 from simulator.flows.shared_bandwidth import SharedBandwidth

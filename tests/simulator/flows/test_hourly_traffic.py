@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from simulator.flows.hourly_traffic import HourlyRates, HourlyTraffic
 from simulator.flows.traffic import TrafficKind
+from simulator.flows.traffic_record import HourlyRates, HourlyTraffic
 from simulator.results.trace import Trace
 from simulator.world.disturbances import BrokerBounce, ConfigChange, Crash, Disk, Disturbance, TrafficChange
 from simulator.world.layout import FloatArray, lay_out, row_of_values

@@ -10,8 +10,8 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.flows.lag_reports import LagReports
 from simulator.world.disturbances import Join
+from simulator.world.group_configs import StateConfigs
 from simulator.world.layout import FloatArray, lay_out
-from simulator.world.state_configs import StateConfigs
 from simulator.world.world import OffsetReports, World
 from tests.simulator.small_world_runs import run
 from tests.simulator.world_builders import HOUR, with_configs, with_late_clients, world

@@ -18,8 +18,7 @@ from simulator.world.disturbances import (
     ReplicaMove,
     TrafficChange,
 )
-from simulator.world.other_traffic import OtherTraffic
-from simulator.world.world import World
+from simulator.world.world import OtherTraffic, World
 from tests.simulator.flows.test_other_rates import RATE, busy_world, group, history, pairs, producer
 from tests.simulator.world_builders import HOUR, MINUTE
 

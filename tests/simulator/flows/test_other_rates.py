@@ -11,8 +11,7 @@ from simulator.flows.traffic import TrafficBytes, TrafficKind
 from simulator.timeline import timeline
 from simulator.world.disturbances import BrokerLoss
 from simulator.world.layout import lay_out
-from simulator.world.other_traffic import OtherGroup, OtherProducer, OtherTraffic, RackShare
-from simulator.world.world import Cluster, World
+from simulator.world.world import Cluster, OtherGroup, OtherProducer, OtherTraffic, RackShare, World
 from tests.simulator.world_builders import MINUTE, topic, world
 
 RATE = 1_000

@@ -18,8 +18,7 @@ from simulator.flows.shared_bandwidth import SharedBandwidth
 from simulator.flows.traffic import TrafficKind
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.layout import Layout, lay_out
-from simulator.world.sentinels import NO_COPY
+from simulator.world.layout import NO_COPY, Layout, lay_out
 from simulator.world.world import OffsetReports, Store, Subtopology, World
 from tests.simulator.world_builders import client, topic, world
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
 from simulator.flows.assigned_copies import AssignedCopies
-from simulator.flows.restore_start import RestoreStart
-from simulator.world.client_times import ClientTimes
+from simulator.flows.restoration import RestoreStart
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import lay_out
-from simulator.world.world import Store, World
+from simulator.world.world import ClientTimes, Store, World
 from tests.simulator.world_builders import world
 
 STATELESS, T0, T1, T2 = 0, 12, 13, 14

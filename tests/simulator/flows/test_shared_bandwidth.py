@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from simulator.flows.shared_bandwidth import ReadDemands, SharedBandwidth
 from simulator.world.world import Client, ClientHost
+from tests.simulator.invariants import exceeded_limit
 from tests.simulator.world_builders import client
 
 INF = float("inf")
@@ -104,7 +105,7 @@ def test_rates_equal_progressive_filling(reads: list[Reads], brokers: list[float
     for index, application in enumerate(reads):
         assert rates[index].tolist() == pytest.approx([float(rate) for rate in expected[index]], rel=1e-9, abs=1e-9)
         demands = application.demands(len(brokers))
-        assert shared.find_violation(index, demands.client, demands.broker_share, rates[index]) is None
+        assert exceeded_limit(shared, index, demands.client, demands.broker_share, rates[index]) is None
 
 
 def reading(*clients: int, share: tuple[float, float] = (1.0, 0.0)) -> ReadDemands:
@@ -152,5 +153,5 @@ def test_violations_count_all_applications(
     shared = two_applications(brokers, hosts)
     for index in (0, 1, 0):
         shared.divide(index, reading(0))
-    exceeded = shared.find_violation(0, np.array([0]), np.array([[1.0, 0.0]]), np.array([rate]))
+    exceeded = exceeded_limit(shared, 0, np.array([0]), np.array([[1.0, 0.0]]), np.array([rate]))
     assert exceeded == violation

@@ -9,13 +9,13 @@ from assignors.model.assignment import UNASSIGNED
 from scenarios.load import loads
 from scenarios.run import run_world
 from simulator.assignment.explanation import ExplanationRequest
-from simulator.flows.execution import Execution
 from simulator.processes.run_options import RunOptions
 from simulator.results.convergence import convergence
-from simulator.results.moves import round_moves
+from simulator.results.run_summary import round_moves
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.results.verdict import Verdict
+from tests.simulator.invariants import check_execution
 
 MINUTE = 60_000
 GROUP = """
@@ -65,7 +65,7 @@ def trace_of(text: str) -> Trace:
         scenario.world(1, spec),
         spec,
         1,
-        options=RunOptions(observe=Execution.validate_state, explain=ExplanationRequest()),
+        options=RunOptions(observe=check_execution, explain=ExplanationRequest()),
     )
 
 

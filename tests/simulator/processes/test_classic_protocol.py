@@ -13,13 +13,13 @@ from assignors.tasks.high_availability import HighAvailability
 from simulator.assignment.leader import Decision
 from simulator.flows.task_states import TaskState
 from simulator.group.rebalance_causes import START
+from simulator.processes.rejoining import THREAD_START_MS
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
-from simulator.processes.waiting_joins import THREAD_START_MS
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.closing import Closing
 from simulator.world.disturbances import ConfigChange, Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.layout import lay_out
+from simulator.world.pod_events import Closing
 from simulator.world.world import Start, World
 from tests.simulator.small_world_runs import (
     SECOND,

@@ -6,9 +6,8 @@ import dataclasses
 
 import pytest
 
-from simulator.world.closing import Closing
 from simulator.world.disturbances import Join, Leave, RollingBounce
-from simulator.world.pod_events import DeploymentUpdate, StatefulSetUpdate, Volume
+from simulator.world.pod_events import Closing, DeploymentUpdate, StatefulSetUpdate, Volume
 from simulator.world.world import World
 from tests.simulator.small_world_runs import SECOND, members, round_times, run, with_streams_protocol
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, with_late_clients, world

@@ -9,10 +9,9 @@ import pytest
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.trace import Trace
-from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Join
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.world import Start, World
+from simulator.world.world import ClientTimes, Start, World
 from tests.simulator.small_world_runs import run
 from tests.simulator.world_builders import HOUR, client, with_configs, with_group, world
 

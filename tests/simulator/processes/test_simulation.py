@@ -18,7 +18,6 @@ from simulator.flows.traffic import TrafficKind
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -32,6 +31,7 @@ from simulator.world.disturbances import (
     RollingBounce,
     TrafficChange,
 )
+from simulator.world.pod_events import Closing
 from simulator.world.world import OffsetReports
 from tests.simulator.invariants import InvariantChecker
 from tests.simulator.small_world_runs import SECOND, members, run, tasks_on, with_client, with_rack_awareness

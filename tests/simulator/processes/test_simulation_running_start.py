@@ -21,8 +21,7 @@ from simulator.results.tabulation import tabulate
 from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, RollingBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.held_tasks import HeldTasks
-from simulator.world.world import Start, World
+from simulator.world.world import HeldTasks, Start, World
 from tests.simulator.invariants import InvariantChecker
 from tests.simulator.small_world_runs import SECOND, TOTAL_STATE_BYTES, run
 from tests.simulator.snapshots import decisions, held_tasks

@@ -12,10 +12,9 @@ from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.client_times import ClientTimes
-from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
-from simulator.world.world import World
+from simulator.world.pod_events import Closing
+from simulator.world.world import ClientTimes, World
 from tests.simulator import small_world_runs
 from tests.simulator.small_world_runs import SECOND, members, round_times, run, tasks_on
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, with_late_clients, world

@@ -9,12 +9,10 @@ import pytest
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
 from simulator.results.trace import Trace
-from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Crash, Disk, ReplaceThread, RollingBounce, StreamThreads
-from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol
-from simulator.world.state_configs import StateConfigs
-from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced, num_thread_numbers
-from simulator.world.world import World
+from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol, StateConfigs
+from simulator.world.leave_on_close import leaves_when_removed, leaves_when_replaced, num_thread_numbers
+from simulator.world.world import ClientTimes, World
 from tests.simulator.small_world_runs import SECOND, run, with_streams_protocol
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, world
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from simulator.results.arrow_columns import arrow_column, arrow_names
+from simulator.results.tabulation import arrow_column, arrow_names
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_names_are_looked_up_by_index() -> None:
 def test_columns_are_built_without_pandas() -> None:
     program = (
         "import sys, numpy, pyarrow\n"
-        "from simulator.results.arrow_columns import arrow_column, arrow_names\n"
+        "from simulator.results.tabulation import arrow_column, arrow_names\n"
         "arrow_column([1, None], pyarrow.int64()); arrow_names(['a'], numpy.array([0, -1]))\n"
         "print('pandas' in sys.modules)"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from scenarios.load import Scenario, loads
 from scenarios.run import run
-from simulator.results.cross_rack_fetches import CrossRackFetches, cross_rack_fetches
+from simulator.results.run_summary import CrossRackFetches, cross_rack_fetches
 from simulator.results.trace import Trace
 
 SELECTOR = "replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector"

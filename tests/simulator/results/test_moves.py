@@ -12,7 +12,7 @@ from assignors.model.assignment import UNASSIGNED, KafkaStreamsAssignment, TaskA
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
 from simulator.processes.simulation import simulate
-from simulator.results.moves import REASONS, MoveReason, RoundMoves, round_moves
+from simulator.results.run_summary import REASONS, MoveReason, RoundMoves, round_moves
 from simulator.results.trace import Trace
 from simulator.world.disturbances import BrokerLoss, Disturbance, Leave, ReplicaMove
 from simulator.world.world import World

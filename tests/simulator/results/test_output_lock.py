@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from simulator.results import output_lock as module
-from simulator.results.output_lock import LockedError, output_lock, replace_directory, replaced_file, write_file
+from simulator.results import files as module
+from simulator.results.files import LockedError, output_lock, replace_directory, replaced_file, write_file
 from simulator.results.result_directory import ResultsError, reserved_directory, write_results
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from simulator.results.output_lock import output_lock
+from simulator.results.files import output_lock
 with output_lock(Path(sys.argv[1])) as part:
     part.mkdir()
     (part / "half").write_text("x")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simulator.results.regular_files import NotRegularError, open_regular, read_document
+from simulator.results.files import NotRegularError, open_regular, read_document
 
 
 @pytest.mark.parametrize("kind", ["zeros", "null", "folder", "link to a pipe"])

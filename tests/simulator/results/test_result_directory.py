@@ -16,7 +16,7 @@ import pytest
 
 from assignors.tasks.high_availability import HighAvailability
 from simulator.processes.simulation import simulate
-from simulator.results.regular_files import MAX_DOCUMENT_BYTES
+from simulator.results.files import MAX_DOCUMENT_BYTES
 from simulator.results.result_directory import ResultsError, read_results, write_results
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.scaling.horizontal_autoscaler import HorizontalAutoscaler
-from simulator.world.lag_scaling import (
+from simulator.scaling import HorizontalAutoscaler
+from simulator.world.pod_events import (
     DEFAULT_SCALE_DOWN,
     DEFAULT_SCALE_UP,
     SYNC_MS,

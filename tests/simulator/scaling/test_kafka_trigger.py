@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from simulator.scaling.horizontal_autoscaler import Activator, scaled_metric, total_lag
-from simulator.world.lag_scaling import Activation, LagTrigger
+from simulator.scaling import Activator, scaled_metric, total_lag
+from simulator.world.pod_events import Activation, LagTrigger
 
 
 def test_the_metric_is_the_lag_of_all_partitions() -> None:

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from simulator.pod_schedules import PodStart, PodStop, always
-from simulator.scaling.pod_set import PodSet
-from simulator.world.closing import Closing
-from simulator.world.lag_scaling import PodController, PodTemplate
+from simulator.scaling import PodSet
+from simulator.world.pod_events import Closing, PodController, PodTemplate
 
 CLOSING = Closing(close_ms=5_000, grace_ms=30_000)
 ORDERED = PodTemplate(PodController.STATEFUL_SET, 10_000, 20_000, 0, CLOSING)

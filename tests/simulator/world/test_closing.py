@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.world.closing import AT_ONCE, MINIMUM_GRACE_MS, Closing
+from simulator.world.pod_events import AT_ONCE, MINIMUM_GRACE_MS, Closing
 
 SECOND = 1_000
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown
-from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
+from simulator.world.pod_events import Closing
 from simulator.world.world import Start, World
 from tests.simulator.random_worlds import disturbed_worlds
 from tests.simulator.small_world_runs import SECOND, members, run, tasks_on

@@ -26,8 +26,7 @@ from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.processes.run_options import RunOptions
 from simulator.results.tabulation import tabulate
-from simulator.world.layout import lay_out
-from simulator.world.mean_traffic import mean_traffic
+from simulator.world.layout import lay_out, mean_traffic
 
 NEAREST = (
     "cluster.configs.replica.selector.class",

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from reports.analysis.comparison import compare_runs
 from reports.analysis.comparison_records import records
 from reports.render.terminal.comparison import COLUMNS, columns_for, render
-from simulator.results.csv_cells import csv_cell
+from simulator.results.files import csv_cell
 from tests.reports.sample_runs import HOSTILE, four_assignors, tables
 
 WIDTHS = (60, 80, 100, 160)

@@ -23,8 +23,7 @@ from scenarios.kafka.observation.observation import (
 from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import Scenario, loads
 from simulator.world.disturbances import Join
-from simulator.world.group_configs import GroupProtocol
-from simulator.world.state_configs import OffsetStorage
+from simulator.world.group_configs import GroupProtocol, OffsetStorage
 from simulator.world.world import Start, Store
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 from tests.scenarios.kafka.observation.observations import FIRST, OBSERVATION, REPARTITION, SECOND, TOTALS

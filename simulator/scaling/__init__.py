@@ -1,1 +1,0 @@
-"""Autoscalers and the controllers of their pods, as state machines without a clock."""
