@@ -9,7 +9,7 @@ from typing import Final
 from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec
 from simulator.world.group_configs import GroupProtocol
-from simulator.world.world import OtherGroup, OtherTraffic, Topic, World
+from simulator.world.world import OtherTraffic, Topic, World
 
 
 class NotApplicableError(Exception):
@@ -20,11 +20,7 @@ class NotApplicableError(Exception):
 class CostLever:
     """A change that can lower the bill.
 
-    Attributes:
-        key: its key in records.
-        title: its name.
-        change: what to set.
-        apply: returns the changed world; raises NotApplicableError.
+    `key`: in records. `change`: what to set. `apply`: returns the changed world; raises NotApplicableError.
     """
 
     key: str
@@ -37,7 +33,8 @@ def _with_follower_fetching(world: World, spec: AssignorSpec) -> World:
     """Let brokers serve the nearest replica, and let all consumers announce their racks."""
     other = world.other_traffic
     announced = all(client.announces_rack or client.rack is None for client in world.clients)
-    if world.cluster.reads_from_nearest_replica and announced and all(group.announces_rack for group in _groups(other)):
+    groups = () if other is None else other.groups
+    if world.cluster.reads_from_nearest_replica and announced and all(group.announces_rack for group in groups):
         raise NotApplicableError("in use")
     if other is not None:
         other = replace(other, groups=tuple(replace(group, announces_rack=True) for group in other.groups))
@@ -126,10 +123,6 @@ def _with_producers(world: World) -> OtherTraffic:
     if world.other_traffic is None or not world.other_traffic.producers:
         raise NotApplicableError("no producers are stated")
     return world.other_traffic
-
-
-def _groups(other: OtherTraffic | None) -> tuple[OtherGroup, ...]:
-    return () if other is None else other.groups
 
 
 COST_LEVERS: Final = (

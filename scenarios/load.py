@@ -1,6 +1,6 @@
 """Load a scenario file as a `Scenario`, or report all mistakes in it.
 
-Steps: `scenario_reader` (YAML and `--set` to the models of `schema`), `consumer_groups` (a document for the application
+Steps: `read_scenario` (YAML and `--set` to the models of `schema`), `consumer_groups` (a document for the application
 and each consumer group), `resolution.document` (references and consistency; the seed-independent part of a world), and
 `neighbors` (the scenarios that run alongside).
 """
@@ -8,44 +8,164 @@ and each consumer group), `resolution.document` (references and consistency; the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from assignors import registry
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import UnknownAssignorError
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorLike
 from scenarios.language.consumer_entries import ConsumerGroupEntry
-from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
-from scenarios.language.overrides import NameOverride, Overrides, format_override, override_text
+from scenarios.language.overrides import NameOverride, Overrides, apply_overrides, format_override, override_text
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import KafkaReleases
 from scenarios.language.text_files import UnreadableError, read_text
-from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE
+from scenarios.language.validation import SourceMap, parse_document
+from scenarios.language.workload_entries import list_clients
+from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
 from scenarios.references.imported_files import ImportedFiles
-from scenarios.resolution.assignors import AssignorSpec
-from scenarios.resolution.configs import stated_configs
-from scenarios.resolution.consumer_assignors import consumer_assignor_spec
-from scenarios.resolution.consumer_groups import GroupDocument, split_groups
-from scenarios.resolution.document import resolve_document
-from scenarios.resolution.entry_releases import FileOfReleases, files_of_releases
-from scenarios.resolution.expectations import resolve_expectations
-from scenarios.resolution.known_problem import KnownProblem, resolve_problem
-from scenarios.resolution.neighbors import LocatedNeighbor, MainScenario, check_neighbors, load_neighbors
-from scenarios.resolution.unmodeled_warnings import (
+from scenarios.resolution.assignors import AssignorSpec, FileOfReleases, consumer_assignor_spec, files_of_releases
+from scenarios.resolution.configs import (
     check_config_releases,
     check_transaction_timeout,
+    stated_configs,
     warn_about_unmodeled_configs,
 )
+from scenarios.resolution.consumer_groups import GroupDocument, split_groups
+from scenarios.resolution.document import ResolvedDocument, resolve_document
+from scenarios.resolution.expectations import KnownProblem, resolve_expectations, resolve_problem
+from scenarios.resolution.measured_traffic import measured_files
+from scenarios.resolution.neighbors import (
+    MainScenario,
+    check_neighbors,
+    neighbor_world,
+)
 from scenarios.sampling.blueprint import Blueprint
-from scenarios.sampling.neighbor_worlds import neighbor_world
-from scenarios.scenario_reader import read_scenario
-from scenarios.schema import AssignorSettings
+from scenarios.schema import AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from scenarios.shipped import find_scenario, list_scenarios
+from simulator.results.files import open_regular
 from simulator.results.run_metrics import Expectation
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedScenario:
+    """The parsed text of a scenario; not yet checked is how its values fit together.
+
+    `document` has an `InvalidEntry` in place of each invalid list entry. `data`: without invalid values. `as_written`:
+    the data with `clients` in the form of the text. `mistakes`: those so far; the source map adds to them.
+    """
+
+    document: ScenarioFileDocument
+    data: dict[str, Any]
+    as_written: dict[str, Any]
+    source_map: SourceMap
+    mistakes: Mistakes
+
+
+def read_scenario(
+    text: str, source: str, overrides: Sequence[tuple[str, str]], name_override: NameOverride
+) -> ParsedScenario:
+    """Parse the text of a scenario in spite of mistakes.
+
+    `source`: the name of the text in messages; `overrides`: paths and new values. Returns the parsed scenario, with the
+    mistakes in single values. Raises ScenarioError if the text is not YAML, or a required part is invalid; the message
+    holds all mistakes so far.
+    """
+    try:
+        tree = read_yaml(text)
+    except YamlReadError as error:
+        raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
+    if not isinstance(tree.value, dict):
+        expected = "expected a mapping with cluster, application and clients"
+        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{expected}, found {format_value(tree.value)}")])
+    mistakes = Mistakes(source)
+    sources, override_mistakes = apply_overrides(tree.value, overrides, name_override)
+    for mistake in override_mistakes:
+        mistakes.add(mistake)
+    source_map = SourceMap(source, tree.lines, sources, mistakes)
+    as_written = list_clients(tree.value, tree.lines, sources)
+    present = {name for name in ("application", "clients", "consumers") if tree.value.get(name) is not None}
+    document = parse_document(tree.value, source_map, ScenarioFileDocument)
+    _report_missing_parts(present, source_map)
+    if document is None:
+        raise ScenarioError(mistakes)
+    return ParsedScenario(document, tree.value, as_written, source_map, mistakes)
+
+
+def _report_missing_parts(present: Collection[str], source_map: SourceMap) -> None:
+    """Report that a scenario has neither an application with clients nor consumer groups.
+
+    `present`: the keys of the scenario, also of sections with mistakes.
+    """
+    if "consumers" not in present:
+        for name in ("application", "clients"):
+            if name not in present:
+                source_map.add_mistake((name,), "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class PackedImports:
+    """Imported files by their relative paths in another directory.
+
+    `folder`: the folder in which to put the scenario, so that its relative paths lead to these files.
+    """
+
+    folder: PurePosixPath
+    files: dict[str, bytes]
+
+
+def packed_scenario_folder(names: Iterable[str]) -> PurePosixPath:
+    """Return a folder deep enough that imported names with `..` stay within the directory."""
+    up = max((PurePosixPath(name).parts.count("..") for name in names), default=0)
+    return PurePosixPath(*["up"] * up)
+
+
+def pack_imports(folder: Path, names: Iterable[str]) -> PackedImports:
+    """Read the files that a scenario imports; of an ingested directory, the tables that scenarios use.
+
+    Absolute paths are skipped: they stay valid on the same machine. Raises OSError if a file cannot be read; and
+    ScenarioError if two different files would get the same path, because a folder in a name is a symbolic link.
+    """
+    names = sorted(name for name in names if not PurePosixPath(name).is_absolute())
+    base_folder = packed_scenario_folder(names)
+    files: dict[str, bytes] = {}
+    for name in names:
+        for extra in _parts(folder / name):
+            path, content = _within(base_folder, name, extra), _content(folder / name / extra)
+            if files.setdefault(path, content) != content:
+                message = "is another file than that of the same path without symbolic links; name it without '..'"
+                raise ScenarioError([Mistake(str(folder / name), None, "", message)])
+    return PackedImports(base_folder, files)
+
+
+def _content(file: Path) -> bytes:
+    with open_regular(file) as opened:
+        return opened.read()
+
+
+def _parts(path: Path) -> Iterator[str]:
+    if path.is_dir():
+        yield from (file.relative_to(path).as_posix() for file in measured_files(path))
+    else:
+        yield ""
+
+
+def _within(folder: PurePosixPath, *names: str) -> str:
+    parts = list(folder.parts)
+    for part in PurePosixPath(*names).parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return str(PurePosixPath(*parts))
+
 
 __all__ = ["AssignorSpec", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 
@@ -128,7 +248,9 @@ class Scenario:
             if spec.label == assignor:
                 return spec
         if self.group is not None:
-            return self._consumer_assignor_spec(assignor)
+            if not isinstance(assignor, str):
+                raise UnknownAssignorError("consumer groups have Kafka's assignors only; name one, such as uniform")
+            return consumer_assignor_spec(assignor, self.group, self.broker_release)
         try:
             resolved = registry.resolve(assignor, may_import=may_import)
         except UnknownAssignorError as error:
@@ -159,11 +281,6 @@ class Scenario:
             supported = "consumer groups: run, checkup, compare, sweep, diff, explain, report, record, verify"
             raise ScenarioError([Mistake(str(self.path or self.name), None, "consumers", f"{message} ({supported})")])
 
-    def _consumer_assignor_spec(self, assignor: AssignorLike) -> AssignorSpec:
-        if not isinstance(assignor, str) or self.group is None:
-            raise UnknownAssignorError("consumer groups have Kafka's assignors only; name one, such as uniform")
-        return consumer_assignor_spec(assignor, self.group, self.broker_release)
-
     def of(self, spec: AssignorSpec) -> Scenario:
         """Return the scenario with the Kafka releases of the runs with an assignor."""
         return self if spec.releases is None else self.of_releases[spec.releases]
@@ -186,9 +303,7 @@ class Scenario:
             NoPlanError: a reassignment strategy finds no plan.
         """
         if spec is None:
-            return self.blueprint.world(
-                seed, self.assignment_configs, self.blueprint.application.group_configs.protocol
-            )
+            return self.blueprint.world(seed)
         return self.of(spec).blueprint.world(seed, spec.configs, self.protocol_of(spec))
 
     def neighbor_worlds(self, world: World, spec: AssignorSpec, seed: int) -> list[tuple[AssignorSpec, World]]:
@@ -307,47 +422,64 @@ def _load(
     labels = [spec.label for spec in resolved.assignors]
     problem = resolve_problem(document.problem, parsed.as_written, labels, source_map)
     expectations = resolve_expectations(document, labels, own.source_map)
-    neighbors = []
+    alongside: list[tuple[ScenarioPath, str, Scenario]] = []
     if main is None and document.alongside:
         described = MainScenario(document, file or folder / source, folder)
-        neighbors = load_neighbors(described, files, source_map, mistakes, _load_neighbor)
-    alongside = tuple(neighbor.scenario for neighbor in neighbors)
-    for group in groups:
-        neighbor = _load_group(group, name, text, file, files, mistakes)
-        neighbors.append(LocatedNeighbor(group.path, neighbor.blueprint.application.id, neighbor))
+        alongside = list(_load_alongside(described, files, source_map, mistakes))
+    beside = [
+        (group.path, group.document.application.id, _load_group(group, name, text, file, files, mistakes))
+        for group in groups
+    ]
+    neighbors = tuple(scenario for _, _, scenario in (*alongside, *beside))
     if not mistakes:
-        check_neighbors(resolved.blueprint, neighbors, source_map)
-    scenario = Scenario(
-        name=name,
+        located = ((path, label, scenario.blueprint) for path, label, scenario in (*alongside, *beside))
+        check_neighbors(resolved.blueprint, located, source_map)
+    scenario = replace(
+        _scenario(document, resolved, name, text, file),
         description=(document.description or "").strip(),
-        text=text,
-        path=file,
-        assignors=resolved.assignors,
-        seeds=tuple(document.seeds),
         overrides=overrides,
-        stated=stated_configs(document),
-        notes=(*resolved.notes, *(note for neighbor in neighbors for note in neighbor.scenario.notes)),
-        warnings=(),
+        notes=(*resolved.notes, *(note for neighbor in neighbors for note in neighbor.notes)),
         imports=tuple(sorted(files.digests.items())),
-        blueprint=resolved.blueprint,
-        neighbors=tuple(neighbor.scenario for neighbor in neighbors),
-        broker_release=document.cluster.kafka,
-        client_release=document.application.kafka,
+        neighbors=neighbors,
         problem=problem,
         expectations=expectations,
-        group=resolved.group,
     )
     others = [] if own.path else list(files_of_releases(parsed.document, source_map, mistakes))
     of_releases = {
-        other.releases: _with_releases(other, replace(scenario, neighbors=alongside), folder, mistakes, main)
+        other.releases: _with_releases(
+            other, replace(scenario, neighbors=neighbors[: len(alongside)]), folder, mistakes, main
+        )
         for other in others
     }
     is_own_used = not others or any(spec.releases is None for spec in resolved.assignors)
     brokers = {document.cluster.kafka: source_map} if is_own_used else {}
     check_config_releases(parsed.data, {other.releases.brokers: other.source_map for other in others} | brokers)
     mistakes.raise_any()
-    warnings = (*source_map.warnings, *(text for neighbor in neighbors for text in neighbor.scenario.warnings))
+    warnings = (*source_map.warnings, *(text for neighbor in neighbors for text in neighbor.warnings))
     return replace(scenario, warnings=warnings, of_releases=of_releases)
+
+
+def _scenario(
+    document: ScenarioDocument, resolved: ResolvedDocument, name: str, text: str, file: Path | None
+) -> Scenario:
+    """Return the scenario of a document, without what the file says beside it."""
+    return Scenario(
+        name=name,
+        description="",
+        text=text,
+        path=file,
+        assignors=resolved.assignors,
+        seeds=tuple(document.seeds),
+        overrides=(),
+        stated=stated_configs(document),
+        notes=resolved.notes,
+        warnings=(),
+        imports=(),
+        blueprint=resolved.blueprint,
+        broker_release=document.cluster.kafka,
+        client_release=document.application.kafka,
+        group=resolved.group,
+    )
 
 
 def _with_releases(
@@ -399,24 +531,56 @@ def _load_group(
             group.source_map.add_mistake(("assignors", i, "kafka"), message)
     document = group.document.model_copy(update={"other_traffic": None})
     resolved = resolve_document(document, name, files, group.source_map, mistakes, is_main=False)
-    return Scenario(
-        name=name,
-        description="",
-        text=text,
-        path=file,
-        assignors=resolved.assignors,
-        seeds=tuple(document.seeds),
-        overrides=(),
-        stated=stated_configs(document),
-        notes=resolved.notes,
-        warnings=(),
-        imports=(),
-        blueprint=resolved.blueprint,
-        broker_release=document.cluster.kafka,
-        client_release=document.application.kafka,
-        group=resolved.group,
-    )
+    return _scenario(document, resolved, name, text, file)
 
 
-def _load_neighbor(text: str, file: Path, main: MainScenario) -> Scenario:
-    return _load(text, str(file), file, file.parent, (), format_override, main)
+def _load_alongside(
+    main: MainScenario, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
+) -> Iterator[tuple[ScenarioPath, str, Scenario]]:
+    """Yield the valid scenarios that run alongside another one, each with its path and file name there.
+
+    `files` gets the digests of all that they import; `mistakes`: collects those in these scenarios.
+    """
+    for i, name in valid_entries(main.document.alongside):
+        path: ScenarioPath = ("alongside", i)
+        file = main.folder / name
+        if os.path.realpath(file) == os.path.realpath(main.file):
+            message = f"{format_value(name)} is this scenario itself; list the scenarios of other applications"
+            source_map.add_mistake(path, message)
+            continue
+        content = files.read(path, name, str, MAX_BYTES)
+        if content is None:
+            continue
+        try:
+            scenario = _load(content.content, str(file), file, file.parent, (), format_override, main)
+        except ScenarioError as error:
+            for mistake in error.mistakes:
+                mistakes.add(mistake)
+            continue
+        # A file that the neighbor imports is relative to the folder of the neighbor.
+        for imported, digest in scenario.imports:
+            files.digests[str(PurePosixPath(name).parent / imported)] = digest
+        yield path, name, scenario
+
+
+def assignor_specs(
+    scenario: Scenario,
+    assignors: Iterable[AssignorLike] = (),
+    *,
+    may_import: bool = True,
+    limits: CallLimits = DEFAULT_LIMITS,
+) -> list[AssignorSpec]:
+    """Return the specs of several assignors in a scenario; labels that occur before get a number.
+
+    `assignors`: as in `Scenario.assignor_spec`; by default those that the scenario lists. `limits`: limits of custom
+    assignors.
+    """
+    specs = [scenario.assignor_spec(assignor, may_import=may_import) for assignor in assignors]
+    unique: dict[str, AssignorSpec] = {}
+    for spec in specs or scenario.assignors:
+        label, number = spec.label, 1
+        while label in unique:
+            number += 1
+            label = f"{spec.label} #{number}"
+        unique[label] = replace(spec, label=label, limits=limits)
+    return list(unique.values())

@@ -52,14 +52,7 @@ def run_world(
         Neighbor(other, other_spec.make(), other_spec.info.weights)
         for other_spec, other in scenario.neighbor_worlds(world, spec, seed)
     ]
-    return simulate_alongside(
-        world,
-        spec.make(),
-        spec.info.weights,
-        options,
-        neighbors=neighbors,
-        upgraded=upgraded,
-    )
+    return simulate_alongside(world, spec.make(), spec.info.weights, options, neighbors=neighbors, upgraded=upgraded)
 
 
 def _upgraded_assignors(world: World, spec: AssignorSpec) -> dict[str, TaskAssignor]:

@@ -1,4 +1,8 @@
-"""An estimate of the time and the memory of runs, before they start."""
+"""Estimates of runs before they start: their time and memory, and their run times relative to each other.
+
+Relative run times serve to start long runs first and to cut work into even chunks. Their constants were measured on a
+slow core; only their ratios matter.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,56 @@ from typing import Final
 
 from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.run_time import count_tasks, predict_rebalances
-from scenarios.sampling.event_plans import ChurnPlan, PlannedEvent, RollingBouncePlan
+from scenarios.sampling.event_plans import HOUR_MS, ChurnPlan, PlannedEvent, RollingBouncePlan
 from simulator.plurals import counted
 from simulator.world.disturbances import Join, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
+
+_RUN_MS = 8.0
+_EVENT_MS = 0.5
+_ROUND_MS = 1.0
+_TASK_MS = 0.1
+_PAIR_MS = 0.004
+
+
+def count_tasks(scenario: Scenario) -> int:
+    """Return the number of tasks: per subtopology, the largest number of partitions of its source topics."""
+    blueprint = scenario.blueprint
+    partitions = {topic.name: topic.num_partitions for topic in blueprint.topics}
+    return sum(
+        max((partitions.get(source, 1) for source in subtopology.source_topics), default=1)
+        for subtopology in blueprint.application.subtopologies
+    )
+
+
+def predict_rebalances(scenario: Scenario, spec: AssignorSpec) -> float:
+    """Predict the number of rebalances of a run: one per event, and with warm-ups those that probe."""
+    blueprint, configs = scenario.blueprint, spec.configs
+    events = len(blueprint.events)
+    if spec.info.name_without_release != "high_availability" or not events:
+        return 1.0 + events
+    moves = 0.4 * count_tasks(scenario) / max(1, configs.max_warmup_replicas)
+    return 1.0 + events + min(events * moves, blueprint.duration_ms / max(1, configs.probing_rebalance_interval_ms))
+
+
+def predict_run_ms(scenario: Scenario, spec: AssignorSpec) -> float:
+    """Predict how long one run of a scenario with an assignor takes, in ms, those of the neighbors included.
+
+    The time of a round grows with the number of tasks, and with pairs of task and client if the assignor considers
+    racks. The number of rounds follows from the events and, if the assignor uses warm-ups, from `max.warmup.replicas`.
+    """
+    return _predict_ms(scenario, spec) + sum(_predict_ms(other, other.assignors[0]) for other in scenario.neighbors)
+
+
+def _predict_ms(scenario: Scenario, spec: AssignorSpec) -> float:
+    blueprint, configs = scenario.blueprint, spec.configs
+    tasks = count_tasks(scenario)
+    events = len(blueprint.events)
+    rounds = predict_rebalances(scenario, spec)
+    is_rack_aware = configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
+    pairs_ms = _PAIR_MS * tasks * len(blueprint.clients) if is_rack_aware else 0.0
+    return _RUN_MS + events * _EVENT_MS + rounds * (_ROUND_MS + _TASK_MS * tasks + pairs_ms)
+
 
 MAX_SECONDS: Final = 3_600.0
 """Longest estimated time that `assignor-sim run` starts without `--force`."""
@@ -23,7 +72,6 @@ MAX_BYTES: Final = 16_000_000_000
 LONG_SECONDS: Final = 20.0
 """Estimated time from which `assignor-sim run` prints the estimate."""
 
-_HOUR_MS = 3_600_000
 _START_SECONDS = 1.0
 _TASK_SECONDS = 1e-5
 _BASE_BYTES = 150e6
@@ -41,12 +89,8 @@ _STREAMS_PAIR_SECONDS = 7e-7
 class RunEstimate:
     """An estimate of the resources of some runs, one after the other.
 
-    Attributes:
-        tasks: number of tasks, those of the neighbors included.
-        clients: number of clients, those of the neighbors included.
-        rebalances: rebalances of all runs.
-        seconds: CPU time of all runs.
-        memory_bytes: memory of the largest run.
+    `tasks`, `clients`: those of the neighbors included. `rebalances`, `seconds` of CPU time: of all runs.
+    `memory_bytes`: of the largest run.
     """
 
     runs: int
@@ -100,8 +144,7 @@ def estimate_runs(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: int)
 def estimate_again(scenario: Scenario, spec: AssignorSpec, rebalances: int) -> RunEstimate:
     """Estimate a run whose number of rebalances is known, because a similar one has finished.
 
-    `scenario`: the scenario; its neighbors are taken to rebalance as predicted. Returns the time and the memory of one
-    run.
+    Its neighbors are taken to rebalance as predicted.
     """
     estimate = estimate_runs(scenario, [spec], 1)
     more = rebalances - _rebalances(scenario, spec)
@@ -127,7 +170,7 @@ def _changes(event: PlannedEvent) -> float:
             return len(clients)
         case ChurnPlan(at_ms=at_ms, until_ms=until_ms, crashes_per_h=crashes_per_h, joins_per_h=joins_per_h):
             changes_per_h = (1 if event.down_ms is None else 2) * crashes_per_h + joins_per_h
-            return changes_per_h * (until_ms - at_ms) / _HOUR_MS
+            return changes_per_h * (until_ms - at_ms) / HOUR_MS
     return 1.0
 
 
@@ -137,9 +180,9 @@ def _seconds(scenario: Scenario, spec: AssignorSpec) -> float:
 
 def _seconds_per_rebalance(scenario: Scenario, spec: AssignorSpec) -> float:
     tasks = count_tasks(scenario)
-    protocol = scenario.protocol_of(spec)
-    is_classic = protocol is GroupProtocol.CLASSIC
-    pair_seconds = _PAIR_SECONDS[_strategy(spec)] if is_classic else _STREAMS_PAIR_SECONDS
+    is_classic = scenario.protocol_of(spec) is GroupProtocol.CLASSIC
+    strategy = spec.configs.rack_aware_assignment_strategy
+    pair_seconds = _PAIR_SECONDS[strategy] if is_classic else _STREAMS_PAIR_SECONDS
     return tasks * _TASK_SECONDS + _pairs(scenario, tasks) * pair_seconds
 
 
@@ -150,10 +193,6 @@ def _memory_bytes(scenario: Scenario) -> float:
 
 def _pairs(scenario: Scenario, tasks: int) -> int:
     return tasks * len(scenario.blueprint.clients)
-
-
-def _strategy(spec: AssignorSpec) -> RackAwareStrategy:
-    return spec.configs.rack_aware_assignment_strategy
 
 
 def _duration(seconds: float) -> str:

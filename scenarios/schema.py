@@ -102,12 +102,7 @@ class AssignorSettings(ScenarioSection):
     )
 
 
-AssignorEntry = Annotated[
-    AssignorSettings,
-    BeforeValidator(_expand_assignor),
-]
-
-
+AssignorEntry = Annotated[AssignorSettings, BeforeValidator(_expand_assignor)]
 ClientField = Annotated[ClientEntry, BeforeValidator(name_workload)]
 """A client; its name may be missing if it comes from a manifest."""
 
@@ -178,10 +173,7 @@ class ScenarioFileDocument(ScenarioParts):
         default=None, description="The application's processes, including those that join later."
     )
     consumers: Annotated[list[ListEntry[ConsumerGroupEntry]], Field(min_length=1, max_length=MAX_GROUPS)] | None = (
-        Field(
-            default=None,
-            description="Consumer groups on the cluster, beside the application or without one.",
-        )
+        Field(default=None, description="Consumer groups on the cluster, beside the application or without one.")
     )
     subject: TopicName | None = Field(
         default=None,

@@ -63,8 +63,7 @@ class Repetition:
     def simulate_both(self, times: ClientTimes, other: ClientTimes, rebalances: int) -> tuple[Trace, Trace]:
         """Simulate the run with two client times, at the same time if that is worth another process.
 
-        `times`: the client times of the first run; `other`: the client times of the second run; `rebalances`: about how
-        many rebalances a run has. Returns both traces, which do not depend on where they were simulated.
+        `rebalances`: about how many a run has. The traces do not depend on where they were simulated.
         """
         request = self._request(other) if self._is_worth_a_process(rebalances) else None
         if request is None:
@@ -146,10 +145,9 @@ def time_ranges(
 ) -> pa.Table:
     """Simulate a run again with copies that begin to read early and late, and compare how it converges.
 
-    A streams group assigns tasks regardless of lags, so client times do not decide its outcome. `scenario`: the
-    scenario, whose neighbors run alongside with their own client times. `max_seconds`: limit of wall-clock time; None
-    without a limit. Returns the table `time_ranges`: one row if the outcomes differ, otherwise none; none either after
-    the time limit.
+    A streams group assigns tasks regardless of lags, so client times do not decide its outcome. Neighbors run alongside
+    with their own client times. `max_seconds`: limit of wall-clock time. Returns the table `time_ranges`: one row if
+    the outcomes differ, otherwise none; none either after the time limit.
     """
     key: dict[str, object] = {"scenario": trace.world.name, "assignor": spec.label, "seed": seed}
     times = trace.world.application.times

@@ -39,8 +39,7 @@ from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, compute_cost_and
 from assignors.tasks.optimal import Optimal, Separation
 from pipeline.review.case_runs import MAX_REBALANCES, load_case
 from pipeline.review.reviewed import Reviewed
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import Problem, parse_problem, problem_document
+from scenarios.problems import Problem, parse_problem, problem_document, solve_problem
 from scenarios.run import run
 from scenarios.suite.benchmark import benchmark_cases
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape, scale_state

@@ -21,7 +21,7 @@ from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.text import printable
 from scenarios.load import Scenario, load
-from scenarios.resolution.known_problem import Fix, KnownProblem
+from scenarios.resolution.expectations import Fix, KnownProblem
 from scenarios.shipped import list_scenarios
 from tools.examples.figures import first_runs, markdown_table, show, title
 from tools.examples.markdown import code, prose

@@ -12,7 +12,7 @@ from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.plans.tables import PLAN_SCHEMAS
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
-from scenarios.sweeps.document import SweepDocument
+from scenarios.sweeps.design import SweepDocument
 from simulator.results.tables import SCHEMAS
 from tools.api_reference import api_page
 from tools.review_suite import review_suite_page
@@ -49,7 +49,7 @@ factors:
 seeds: 10                             # 1 to 10
 ```
 
-<!-- Made by `python -m tools.reference_pages` from the models in scenarios/sweeps/document.py. -->
+<!-- Made by `python -m tools.reference_pages` from the models in scenarios/sweeps/design.py. -->
 """
 
 STREAMS_GROUPS = """# Configs of streams groups

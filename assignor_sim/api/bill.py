@@ -9,9 +9,8 @@ from dataclasses import replace
 from assignor_sim.api.loading import as_scenario
 from assignors.registry import AssignorLike
 from reports.analysis.bill.monthly_bill import BillPrice, MonthlyBill, Saving, monthly_bill
-from scenarios.assignor_specs import assignor_specs
 from scenarios.cost_levers import COST_LEVERS, NotApplicableError
-from scenarios.load import AssignorSpec, Scenario
+from scenarios.load import AssignorSpec, Scenario, assignor_specs
 from scenarios.run import run_world
 from simulator.results.tabulation import tabulate
 from simulator.world.world import World

@@ -16,7 +16,7 @@ from reports.analysis.explanation import explain as explain_tables
 from reports.analysis.explanation import list_moves as list_moves_of_run
 from reports.analysis.runs.run_rows import select_assignors
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.resolution.subscriptions import subscribed_topics
+from scenarios.resolution.consumer_groups import subscribed_topics
 from scenarios.run import run
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.run_options import RunOptions
@@ -119,7 +119,7 @@ def _task_id(scenario: Scenario, task: str) -> TaskId:
     if scenario.group is None:
         return TaskId.parse(task)
     partition = TopicPartition.parse(task)
-    topics = [topic.name for topic in subscribed_topics(scenario.group)]
+    topics = list(subscribed_topics(scenario.group))
     return TaskId(topics.index(partition.topic), partition.partition)
 
 

@@ -14,8 +14,7 @@ from assignors.objective.frontier import frontier as solve
 from assignors.registry import AssignorLike
 from reports.analysis.formatting import format_clock
 from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier
-from scenarios.assignor_specs import assignor_specs
-from scenarios.load import AssignorSpec, Scenario
+from scenarios.load import AssignorSpec, Scenario, assignor_specs
 from scenarios.run import run
 from simulator.processes.run_options import RunOptions
 from simulator.results.trace import CapturedRound

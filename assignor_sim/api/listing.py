@@ -11,7 +11,7 @@ from assignors import registry
 from assignors.consumers import registry as consumer_registry
 from reports.render.terminal.facts import FactTable
 from scenarios.load import Scenario, load
-from scenarios.resolution.known_problem import Fix, KnownProblem
+from scenarios.resolution.expectations import Fix, KnownProblem
 from scenarios.shipped import list_scenarios, list_sweeps
 
 

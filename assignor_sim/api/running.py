@@ -19,9 +19,8 @@ from assignor_sim.api.stored_scenario import scenario_record
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.expectations import check_expectations, records
-from scenarios.assignor_specs import assignor_specs
 from scenarios.language.releases import has_leave_group_config, parse_release
-from scenarios.load import AssignorSpec, Scenario
+from scenarios.load import AssignorSpec, Scenario, assignor_specs
 from scenarios.run import run as run_once
 from scenarios.run_estimate import RunEstimate, estimate_runs
 from scenarios.time_ranges import time_ranges

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scenarios.load import Scenario, ScenarioError, load
-from scenarios.packed_imports import pack_imports, packed_scenario_folder
+from scenarios.load import Scenario, ScenarioError, load, pack_imports, packed_scenario_folder
 from simulator.model_version import MODEL_VERSION
 from simulator.results.temporary_folder import temporary_folder
 

@@ -95,8 +95,7 @@ def _solutions(
 ) -> Iterator[tuple[Problem, dict[str, Any]]]:
     from assignor_sim.text_files import open_to_read
     from assignors import registry
-    from scenarios.problem_answers import solve_problem
-    from scenarios.problems import read_problems
+    from scenarios.problems import read_problems, solve_problem
 
     info = registry.load(assignor) if assignor else None
     name = "standard input" if str(problems) == "-" else str(problems)
@@ -136,7 +135,7 @@ class AgreementCounts:
 
     def count(self, problem: Problem, solution: dict[str, Any]) -> None:
         """Compare one assignment; skip a problem without an expected one."""
-        from scenarios.problem_answers import answer_differences
+        from scenarios.problems import answer_differences
 
         expected = problem.expected_answer(self._order)
         if expected is None:

@@ -26,9 +26,8 @@ from pipeline.worker import SweepInputs, simulate_chunks
 from reports.analysis.metrics import Run
 from scenarios.language.yaml_reader import read_yaml_value
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.sweeps.design import Factor, Sweep
+from scenarios.sweeps.design import Factor, Sweep, is_number
 from scenarios.sweeps.prepared import prepare_sweep
-from scenarios.sweeps.settings import is_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

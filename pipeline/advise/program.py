@@ -22,7 +22,7 @@ from scenarios.checkup.base import Document
 from scenarios.checkup.situations import LeftOut, Situation
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.resolution.config_warnings import FAILURES, describe_default_factor
-from scenarios.run_time import count_tasks
+from scenarios.run_estimate import count_tasks
 from simulator.plurals import counted
 
 LABEL: Final = "checkup"

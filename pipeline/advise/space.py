@@ -21,9 +21,8 @@ from pipeline.advise.objective import RecommendError
 from reports.analysis.recommendation import SettingChange
 from scenarios.language.errors import did_you_mean
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.run_time import count_tasks
-from scenarios.sweeps.document import DesignEntry, FactorEntry
-from scenarios.sweeps.settings import generate_settings
+from scenarios.run_estimate import count_tasks
+from scenarios.sweeps.design import DesignEntry, FactorEntry, generate_settings
 
 ASSIGNOR: Final = "assignor"
 STRATEGY: Final = "rack.aware.assignment.strategy"

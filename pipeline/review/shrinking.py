@@ -28,7 +28,7 @@ from reports.analysis.review.outcomes import AssignorOutcome, ShrunkScenario
 from reports.analysis.text import printable
 from scenarios.load import ScenarioError
 from scenarios.run import run
-from scenarios.run_time import count_tasks
+from scenarios.run_estimate import count_tasks
 from scenarios.suite.documents import Document, consistent, document_text, time_text
 from scenarios.suite.standard import SuiteCase
 from simulator.processes.run_options import RunOptions

@@ -7,7 +7,7 @@ The source is a running cluster, a scenario, a reassignment JSON of `kafka-reass
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -26,9 +26,9 @@ from scenarios.kafka.live.describe import describe_cluster
 from scenarios.kafka.plan_files.changes import LogDirs
 from scenarios.language.errors import Mistake, ScenarioError, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
-from scenarios.load import Scenario, load, loads
+from scenarios.load import load, loads
 from scenarios.resolution.measured_traffic import read_measured_traffic
-from scenarios.sampling.planned_reassignments import to_replica_broker
+from scenarios.sampling.event_sampling import to_replica_broker
 from simulator.plurals import counted
 from simulator.world.world import Cluster
 
@@ -45,10 +45,7 @@ _PROPOSED = "Proposed partition reassignment configuration"
 class LoadedCluster:
     """A cluster that was read from a file, or is running.
 
-    Attributes:
-        source: the name of the source in messages.
-        remarks: notes for the user on missing or unusual data.
-        log_dirs: the log directories that a reassignment names.
+    `remarks`: notes for the user on missing or unusual data. `log_dirs`: the log directories that a reassignment names.
     """
 
     source: str
@@ -86,7 +83,7 @@ def read_cluster(
 ) -> LoadedCluster:
     """Read a cluster.
 
-    Returns the cluster with remarks. Raises ScenarioError if a file is invalid, or the files are inconsistent.
+    Raises ScenarioError if a file is invalid, or the files are inconsistent.
 
     Args:
         source: the name of the text in messages.
@@ -111,8 +108,8 @@ def read_running_cluster(
 
     `bootstrap`: `host:port` of some brokers, separated by commas. `properties`: connection properties, in the format of
     Kafka's tools. `brokers`: a file with the brokers, which replaces those of the cluster; for capacities. `log_dirs`:
-    output of `kafka-log-dirs.sh --describe`, if the cluster does not show sizes. Returns the cluster with remarks.
-    Raises ScenarioError if a file is invalid, or a reassignment is in progress.
+    output of `kafka-log-dirs.sh --describe`, if the cluster does not show sizes. Raises ScenarioError if a file is
+    invalid, or a reassignment is in progress.
     """
     described = describe_cluster(bootstrap, properties)
     source = f"cluster {bootstrap}"
@@ -139,7 +136,9 @@ def _loaded(
     if brokers is not None:
         listed = read_tool_output(brokers, parse_broker_list)
         draft.brokers = tuple(map(_broker, listed))
-        _remark_on_unknown_brokers(draft, str(brokers))
+        if unknown := _unknown_brokers(draft):
+            listed_unknown = format_list("brokers", unknown)
+            draft.remarks.append(f"{listed_unknown} hold replicas but are not in {brokers}; assumed decommissioned")
     if log_dirs is not None:
         draft.sizes = _sizes(draft, log_dirs)
     if rates is not None:
@@ -193,11 +192,7 @@ def _read(source: str, text: str, path: Path | None, seed: int | None) -> _Clust
         )
         raise ScenarioError([Mistake(source, None, "", message)])
     scenario = loads(text, source) if path is None else load(path)
-    return _draft_of(_cluster(scenario, seed))
-
-
-def _cluster(scenario: Scenario, seed: int | None) -> Cluster:
-    return scenario.world(scenario.seeds[0] if seed is None else seed).cluster
+    return _draft_of(scenario.world(scenario.seeds[0] if seed is None else seed).cluster)
 
 
 def _draft_of(cluster: Cluster) -> _ClusterDraft:
@@ -261,14 +256,6 @@ def _broker(listed: ListedBroker) -> BrokerState:
     return BrokerState(listed.id, listed.rack, listed.capacity_bytes, listed.capacity_bytes_per_s)
 
 
-def _remark_on_unknown_brokers(draft: _ClusterDraft, source: str) -> None:
-    unknown = _unknown_brokers(draft)
-    if unknown:
-        draft.remarks.append(
-            f"{format_list('brokers', unknown)} hold replicas but are not in {source}; assumed decommissioned"
-        )
-
-
 def _unknown_brokers(draft: _ClusterDraft) -> list[int]:
     """Return the ids of the brokers that hold replicas but are not among the brokers, sorted."""
     known = {broker.id for broker in draft.brokers or ()}
@@ -284,7 +271,7 @@ def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
         (topic, partition): size for (topic, partition), size in read_tool_output(path, parse_partition_sizes).items()
     }
     sizes: dict[PartitionKey, int] = {**(draft.sizes or {}), **file_sizes}
-    missing = next(_partitions_without_size(draft, sizes), None)
+    missing = next((key for key in draft.replicas if key not in sizes), None)
     if missing is not None:
         message = f"no size of {TopicPartition(*missing)}; the file must contain every partition"
         raise ScenarioError([Mistake(str(path), None, "", message)])
@@ -311,10 +298,6 @@ def _rates(draft: _ClusterDraft, folder: Path) -> Mapping[PartitionKey, int | No
     if unmeasured:
         draft.remarks.append(f"{counted(unmeasured, 'partition has', 'partitions have')} no rate in {folder}")
     return known
-
-
-def _partitions_without_size(draft: _ClusterDraft, sizes: Mapping[PartitionKey, int]) -> Iterator[PartitionKey]:
-    return (key for key in draft.replicas if key not in sizes)
 
 
 def read_tool_output(path: Path, parse: Callable[[str], T]) -> T:

@@ -1,41 +1,242 @@
 """Resolve the application: its subtopologies, and the internal topics that Kafka Streams creates.
 
+Subtopologies are those that the scenario lists, or of the output of `Topology.describe()` and the cluster's topics.
+
 Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `CopartitionedTopicsEnforcer`,
 `ChangelogTopics`, `InternalTopicManager` (which internal topics exist and how many partitions they have).
-
-Subtopologies come from the output of `Topology.describe()`, the scenario and the topics of the cluster.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.topic_patterns import match_topics
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
-from scenarios.kafka.naming import changelog_topic, full_topic_name, is_internal_topic, is_repartition_topic
-from scenarios.language.application_entries import ApplicationSection, StoreEntry
-from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
-from scenarios.language.fields import valid_entries
+from scenarios.kafka.naming import (
+    changelog_topic,
+    full_topic_name,
+    is_internal_topic,
+    is_repartition_topic,
+    repartition_topic,
+)
+from scenarios.language.application_entries import ApplicationSection, StoreEntry, SubtopologyEntry
+from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_list, format_value
+from scenarios.language.fields import invalid_entries, valid_entries
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.references.imported_files import ImportedContent, ImportedFiles
-from scenarios.resolution.cluster import ResolvedCluster, make_topic, with_stated_traffic
-from scenarios.resolution.listed_topology import SUBTOPOLOGIES, check_unlogged, draft_listed_subtopologies
-from scenarios.resolution.partition_traffic import StatedTraffic, default_traffic
-from scenarios.resolution.subtopology_drafts import (
-    APPLICATION,
-    RepartitionDraft,
-    ReportMistake,
-    ResultDraft,
-    SourceDraft,
-    StoreDraft,
-    SubtopologyDraft,
+from scenarios.resolution.cluster import (
+    ResolvedCluster,
+    StatedTraffic,
+    make_topic,
+    with_stated_traffic,
 )
 from scenarios.sampling.blueprint import TopicBlueprint
 from simulator.plurals import counted
 from simulator.world.world import WRITE_BUFFER_BYTES, Store, Subtopology
+
+APPLICATION: Final[ScenarioPath] = ("application",)
+
+ReportMistake = Callable[[str], None]
+"""Reports a mistake at a fixed location."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDraft:
+    """A source topic, or a result topic that a subtopology writes, by its name in the cluster."""
+
+    topic: str
+    report_mistake: ReportMistake
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDraft:
+    """A state store.
+
+    `changelog`: the source topic that serves as the changelog; None if the changelog is a topic of its own.
+    """
+
+    name: str
+    logged: bool
+    persistent: bool
+    write_buffer_bytes: int
+    changelog: str | None
+    traffic: StatedTraffic | None
+    report_mistake: ReportMistake
+
+
+@dataclass(frozen=True, slots=True)
+class RepartitionDraft:
+    """A repartition topic that a subtopology writes, by its full name.
+
+    `partitions`: the requested number of partitions; None if not set.
+    """
+
+    topic: str
+    partitions: int | None
+    traffic: StatedTraffic | None
+    report_mistake: ReportMistake
+
+
+@dataclass(slots=True)
+class SubtopologyDraft:
+    """A subtopology.
+
+    `writes`: repartition topics, which may not exist yet. `results`: the other topics that it writes, which exist.
+    `copartitioned`: groups of sources that must have the same number of partitions.
+    """
+
+    id: int
+    report_mistake: ReportMistake
+    sources: list[TopicDraft] = field(default_factory=list)
+    stores: list[StoreDraft] = field(default_factory=list)
+    writes: list[RepartitionDraft] = field(default_factory=list)
+    results: list[TopicDraft] = field(default_factory=list)
+    copartitioned: list[list[TopicDraft]] = field(default_factory=list)
+    is_valid: bool = True
+
+
+SUBTOPOLOGIES: ScenarioPath = (*APPLICATION, "subtopologies")
+
+
+def draft_listed_subtopologies(
+    entries: Sequence[SubtopologyEntry], application_id: str, topics: frozenset[str] | None, source_map: SourceMap
+) -> Iterator[SubtopologyDraft]:
+    """Yield a draft of each valid entry. `topics`: all topics of the cluster; None if unknown."""
+    names = _TopicNames(topics, _repartition(entries, application_id, source_map), source_map)
+    numbers: dict[int, int] = {}
+    for i, entry in valid_entries(entries):
+        path = (*SUBTOPOLOGIES, i)
+        number = i if entry.id is None else entry.id
+        if number in numbers:
+            source_map.add_mistake((*path, "id"), f"{number} is also the id of subtopologies[{numbers[number]}]")
+        numbers.setdefault(number, i)
+        draft = SubtopologyDraft(number, _reporter(path, source_map), is_valid=source_map.is_valid(*path))
+        _add_sources(draft, entry, path, names)
+        _add_joins(draft, entry, path, names)
+        _add_results(draft, entry, path, names)
+        for j, store in valid_entries(entry.stores):
+            draft.stores.append(_draft_store(store, (*path, "stores", j), source_map))
+        for j, written in valid_entries(entry.repartition):
+            at = (*path, "repartition", j)
+            topic = repartition_topic(application_id, written.name)
+            draft.writes.append(
+                RepartitionDraft(topic, written.partitions, StatedTraffic.of(written, at), _reporter(at, source_map))
+            )
+        yield draft
+
+
+@dataclass(frozen=True, slots=True)
+class _TopicNames:
+    """The topics that names in subtopologies refer to.
+
+    `topics`: those of the cluster; None if unknown. `repartition`: full names by short name; None if not all are known.
+    """
+
+    topics: frozenset[str] | None
+    repartition: dict[str, str] | None
+    source_map: SourceMap
+
+    def find(self, name: str, path: ScenarioPath) -> str | None:
+        """Return the topic that a name refers to; report an unknown or ambiguous name and return None."""
+        short = self.repartition or {}
+        in_cluster = self.topics is not None and name in self.topics
+        if name in short and in_cluster:
+            meanings = f"a topic of the cluster or {format_value(short[name])}"
+            self.source_map.add_mistake(path, f"{format_value(name)} is ambiguous: {meanings}; use the full name")
+            return None
+        if name in short:
+            return short[name]
+        if in_cluster or name in short.values():
+            return name
+        if self.topics is not None and self.repartition is not None:
+            candidates = sorted({*self.topics, *short})
+            self.source_map.add_mistake(
+                path, f"unknown topic {format_value(name)} ({did_you_mean(name, candidates, 'topics')})"
+            )
+        return None
+
+
+def _reporter(path: ScenarioPath, source_map: SourceMap) -> ReportMistake:
+    return lambda message: source_map.add_mistake(path, message)
+
+
+def _repartition(
+    entries: Sequence[SubtopologyEntry], application_id: str, source_map: SourceMap
+) -> dict[str, str] | None:
+    unknown_names = [
+        entry for entry in invalid_entries(entries) if not isinstance(entry.value, dict) or "repartition" in entry.value
+    ]
+    if unknown_names or not all(
+        source_map.is_valid(*SUBTOPOLOGIES, i, "repartition") for i, _ in valid_entries(entries)
+    ):
+        return None
+    names = [written.name for _, entry in valid_entries(entries) for _, written in valid_entries(entry.repartition)]
+    return {name: repartition_topic(application_id, name) for name in names}
+
+
+def _add_sources(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _TopicNames) -> None:
+    for j, name in enumerate(entry.sources):
+        at = (*path, "sources", j)
+        topic = names.find(name, at)
+        if topic is None:
+            draft.is_valid = False
+        elif topic in [source.topic for source in draft.sources]:
+            names.source_map.add_mistake(at, f"duplicate topic {format_value(name)}")
+        else:
+            draft.sources.append(TopicDraft(topic, _reporter(at, names.source_map)))
+
+
+def _add_joins(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _TopicNames) -> None:
+    topics = [source.topic for source in draft.sources]
+    for j, group in enumerate(entry.copartitioned):
+        members = []
+        for k, name in enumerate(group):
+            at = (*path, "copartitioned", j, k)
+            topic = name if name in topics else (names.repartition or {}).get(name, name)
+            if topic in topics:
+                members.append(TopicDraft(topic, _reporter(at, names.source_map)))
+            elif draft.is_valid:
+                sources = format_list("sources", entry.sources)
+                names.source_map.add_mistake(
+                    at, f"{format_value(name)} is not a source of this subtopology ({sources})"
+                )
+        draft.copartitioned.append(members)
+
+
+def _add_results(draft: SubtopologyDraft, entry: SubtopologyEntry, path: ScenarioPath, names: _TopicNames) -> None:
+    for j, name in enumerate(entry.writes):
+        at = (*path, "writes", j)
+        repartition = names.repartition or {}
+        if name in repartition or name in repartition.values():
+            names.source_map.add_mistake(
+                at, f"{format_value(name)} is a repartition topic; list it under repartition only"
+            )
+        elif name in entry.writes[:j]:
+            names.source_map.add_mistake(at, f"duplicate topic {format_value(name)}")
+        elif names.find(name, at) is not None:
+            draft.results.append(TopicDraft(name, _reporter(at, names.source_map)))
+
+
+def _draft_store(store: StoreEntry, path: ScenarioPath, source_map: SourceMap) -> StoreDraft:
+    """Return a draft of a store; report settings of the changelog of a store that has none."""
+    logged = store.logged is not False
+    for key in () if logged else ("changelog", "size", "bytes_per_s", "record_size"):
+        if getattr(store, key) is not None:
+            source_map.add_mistake((*path, key), "a store with logged: false has no changelog; remove this")
+    changelog = store.changelog if logged else None
+    return StoreDraft(
+        store.name,
+        logged,
+        store.persistent,
+        store.write_buffer,
+        changelog,
+        StatedTraffic.of(store, path),
+        _reporter(path, source_map),
+    )
 
 
 class DescribedTopologyResolver:
@@ -98,7 +299,7 @@ class DescribedTopologyResolver:
                 )
                 draft.is_valid = False
             elif topic not in [known_source.topic for known_source in draft.sources]:
-                draft.sources.append(SourceDraft(topic, report_mistake))
+                draft.sources.append(TopicDraft(topic, report_mistake))
         draft.is_valid = draft.is_valid and bool(topics)
 
     def _add_sink(self, draft: SubtopologyDraft, sink: str, line: int) -> None:
@@ -111,7 +312,7 @@ class DescribedTopologyResolver:
             writer = f"sub-topology {self._writers[topic]}"
             self.notes.append(f"{statement}, as does {writer}; assumed that {writer} writes all of it")
         elif topic in (self._cluster.all_names or ()):
-            draft.results.append(ResultDraft(topic, draft.report_mistake))
+            draft.results.append(TopicDraft(topic, draft.report_mistake))
         else:
             draft.writes.append(RepartitionDraft(topic, None, None, draft.report_mistake))
 
@@ -148,22 +349,11 @@ class DescribedTopologyResolver:
             logged, changelog = self._infer(store)
             return StoreDraft(store.name, logged, True, WRITE_BUFFER_BYTES, changelog, None, report_mistake)
         i, entry = self._entries[store.name]
-        path = (*APPLICATION, "stores", i)
-        logged, changelog = entry.logged is not False, entry.changelog
-        if entry.logged is False:
-            check_unlogged(entry, path, self._source_map)
-            changelog = None
-        elif entry.logged is None and entry.changelog is None and entry.size is None and entry.bytes_per_s is None:
+        draft = _draft_store(entry, (*APPLICATION, "stores", i), self._source_map)
+        if entry.logged is None and entry.changelog is None and entry.size is None and entry.bytes_per_s is None:
             logged, changelog = self._infer(store)
-        return StoreDraft(
-            store.name,
-            logged,
-            entry.persistent,
-            entry.write_buffer,
-            changelog,
-            StatedTraffic.of(entry, path),
-            report_mistake,
-        )
+            draft = replace(draft, logged=logged, changelog=changelog)
+        return replace(draft, report_mistake=report_mistake)
 
     def _infer(self, store: DescribedStore) -> tuple[bool, str | None]:
         """Infer whether a store is logged, and the source topic that serves as its changelog, if any.
@@ -172,7 +362,9 @@ class DescribedTopologyResolver:
         topic (`topology.optimization`); any other store without a changelog is not logged.
         """
         known = self._cluster.all_names
-        if known is None or changelog_topic(self._application_id, store.name) in known or not self._has_run():
+        if known is None or changelog_topic(self._application_id, store.name) in known:
+            return True, None
+        if not any(is_internal_topic(self._application_id, name) for name in self._cluster.imported):
             return True, None
         statement = f"{self._described.source}:{store.line}: store '{store.name}' has no changelog topic in the cluster"
         topic = None if store.table_of is None else self._name_in_cluster(store.table_of)
@@ -182,19 +374,12 @@ class DescribedTopologyResolver:
         self.notes.append(f"{statement}; assumed not logged")
         return False, None
 
-    def _has_run(self) -> bool:
-        return any(is_internal_topic(self._application_id, name) for name in self._cluster.imported)
-
 
 @dataclass(frozen=True, slots=True)
 class ResolvedApplication:
     """The resolved application.
 
-    Attributes:
-        subtopologies: the subtopologies, by id.
-        topics: all topics of the cluster, including internal topics of the application.
-        num_tasks: the number of tasks of all valid subtopologies.
-        notes: what was inferred.
+    `topics`: all topics of the cluster, with internal topics of the application. `notes`: what was inferred.
     """
 
     subtopologies: tuple[Subtopology, ...]
@@ -258,15 +443,13 @@ def _check_unique_owners(drafts: Sequence[SubtopologyDraft]) -> None:
         for source in draft.sources:
             if readers.setdefault(source.topic, draft) is not draft:
                 source.report_mistake(f"'{source.topic}' is already read by subtopology {readers[source.topic].id}")
-        for written in draft.writes:
+        results: list[RepartitionDraft | TopicDraft] = [*draft.writes, *draft.results]
+        for written in results:
             if written.topic in writers:
-                written.report_mistake(f"'{written.topic}' is already written by subtopology {writers[written.topic]}")
+                rule = "; only one subtopology can write a topic" if isinstance(written, TopicDraft) else ""
+                writer = f"already written by subtopology {writers[written.topic]}"
+                written.report_mistake(f"'{written.topic}' is {writer}{rule}")
             writers.setdefault(written.topic, draft.id)
-        for result in draft.results:
-            if result.topic in writers:
-                writer = f"'{result.topic}' is already written by subtopology {writers[result.topic]}"
-                result.report_mistake(f"{writer}; only one subtopology can write a topic")
-            writers.setdefault(result.topic, draft.id)
         for store in draft.stores:
             if store.name in holders:
                 store.report_mistake(f"store '{store.name}' already belongs to subtopology {holders[store.name]}")
@@ -328,7 +511,10 @@ class _InternalTopics:
         pending = {topic: draft for draft in drafts for topic in (repartition.topic for repartition in draft.writes)}
         pending = {topic: draft for topic, draft in pending.items() if topic not in self._counts}
         while pending:
-            known = {topic: self._known_counts(draft) for topic, draft in pending.items()}
+            known = {
+                topic: [self._counts[source.topic] for source in draft.sources if source.topic in self._counts]
+                for topic, draft in pending.items()
+            }
             derived = {topic: max(counts) for topic, counts in known.items() if counts}
             if not derived:
                 break
@@ -340,10 +526,7 @@ class _InternalTopics:
                     f"the number of partitions of '{topic}' depends on itself; set partitions"
                 )
 
-    def _known_counts(self, draft: SubtopologyDraft) -> list[int]:
-        return [self._counts[source.topic] for source in draft.sources if source.topic in self._counts]
-
-    def _copartition(self, group: Sequence[SourceDraft], written: dict[str, RepartitionDraft]) -> None:
+    def _copartition(self, group: Sequence[TopicDraft], written: dict[str, RepartitionDraft]) -> None:
         """Give co-partitioned topics the same number of partitions, or report where Kafka would throw an exception."""
         if any(source.topic not in self._counts for source in group) or not group:
             return
@@ -390,7 +573,7 @@ class _InternalTopics:
         if plan is None:
             if not self._has_factor() or not self._cluster.budget.reserve(count, self._factor):
                 return
-            plan = make_topic(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
+            plan = make_topic(topic, count, self._factor, self._cluster.section.partition_defaults)
             is_stated = self._section.configs.replication_factor != -1 or self._cluster.states_default_factor
             configs = configs | self._section.configs.internal_topic_configs()
             plan = replace(plan, configs=configs, has_default_factor=not is_stated)

@@ -1,27 +1,116 @@
-"""Resolve the assignors to compare. Only built-in ones are allowed, so that a scenario file never imports code."""
+"""Resolve the assignors to compare, and the Kafka releases that they state.
+
+Only built-in assignors are allowed, so that a scenario file never imports code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from assignors import registry
+from assignors.consumer_groups import find_consumer_assignor
+from assignors.consumers.selection import BROKER_RANGE, COOPERATIVE_STICKY, UNIFORM, is_eager
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import UnknownAssignorError
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorInfo
-from scenarios.language.errors import did_you_mean, format_value
+from scenarios.language.consumer_entries import ConsumerAssignorSettings, ConsumerGroupEntry
+from scenarios.language.errors import Mistakes, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
-from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import KafkaReleases
-from scenarios.language.validation import SourceMap
+from scenarios.language.paths import ScenarioPath, format_path
+from scenarios.language.releases import NEWEST, KafkaReleases
+from scenarios.language.validation import OtherPaths, SourceMap
 from scenarios.references.clients import ResolvedClients, check_configs
-from scenarios.resolution.entry_releases import releases_of
-from scenarios.schema import AssignorSettings
+from scenarios.schema import AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from simulator.world.group_configs import GroupProtocol
+
+Document = TypeVar("Document", ScenarioDocument, ScenarioFileDocument)
+
+_OF_SCENARIO: Final[Mapping[str, ScenarioPath]] = {
+    "kafka.brokers": ("cluster", "kafka"),
+    "kafka.clients": ("application", "kafka"),
+}
+"""Where the scenario states the releases that an entry of `assignors` may state."""
+
+
+class EntrySourceMap(OtherPaths):
+    """The source map of a scenario in which an entry of `assignors` states the releases.
+
+    `paths`: where the entry states what the scenario states at these paths.
+    """
+
+    def __init__(self, file: SourceMap, paths: Mapping[ScenarioPath, ScenarioPath], mistakes: Mistakes) -> None:
+        super().__init__(file, mistakes)
+        self._paths = paths
+
+    def in_file(self, path: ScenarioPath) -> ScenarioPath:
+        """Return the path in the file."""
+        return self._paths.get(path, path)
+
+    def add_mistake(self, path: ScenarioPath, message: str) -> None:
+        """Report a mistake at a path."""
+        super().add_mistake(path, self._with_keys_of_entry(message))
+
+    def add_warning(self, path: ScenarioPath, message: str) -> None:
+        """Report a valid but probably unintended value at a path."""
+        super().add_warning(path, self._with_keys_of_entry(message))
+
+    def _with_keys_of_entry(self, message: str) -> str:
+        """Return a message in which the keys that state the releases are those of the entry."""
+        for path, own in self._paths.items():
+            message = message.replace(format_path(path), format_path(own))
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class FileOfReleases:
+    """A file in which an entry of `assignors` replaces the releases of the scenario, also in its source map."""
+
+    releases: KafkaReleases
+    file: ScenarioFileDocument
+    source_map: SourceMap
+
+
+def files_of_releases(
+    file: ScenarioFileDocument, source_map: SourceMap, mistakes: Mistakes
+) -> Iterator[FileOfReleases]:
+    """Yield the file once for each pair of releases of `assignors` that differ from those of the scenario."""
+    if file.application is None:
+        return
+    of_scenario = KafkaReleases(file.cluster.kafka, file.application.kafka)
+    seen = {of_scenario}
+    for i, entry in valid_entries(file.assignors or []):
+        releases = releases_of(entry, of_scenario)
+        if releases in seen or entry.kafka is None:
+            continue
+        seen.add(releases)
+        keys = entry.kafka.keys()
+        paths: dict[ScenarioPath, ScenarioPath] = {
+            path: ("assignors", i, *(key if key in keys else "kafka").split("."))
+            for key, path in _OF_SCENARIO.items()
+            if key in keys or "kafka" in keys
+        }
+        yield FileOfReleases(releases, with_releases(file, releases), EntrySourceMap(source_map, paths, mistakes))
+
+
+def releases_of(entry: AssignorSettings, of_scenario: KafkaReleases) -> KafkaReleases:
+    """Return the releases of the runs with an assignor, in a scenario with some releases."""
+    return of_scenario if entry.kafka is None else entry.kafka.over(of_scenario)
+
+
+def with_releases(document: Document, releases: KafkaReleases) -> Document:
+    """Return a document with other releases of its brokers and of the clients of its application."""
+    application = document.application
+    assert application is not None
+    update = {
+        "cluster": document.cluster.model_copy(update={"kafka": releases.brokers}),
+        "application": application.model_copy(update={"kafka": releases.clients}),
+    }
+    return document.model_copy(update=update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +158,10 @@ def resolve_assignors(
     *,
     upgraded: Collection[str] = (),
 ) -> tuple[AssignorSpec, ...]:
-    """Resolve the assignors, and report mistakes to `source_map`.
+    """Return the known assignors in the order of the scenario, and report mistakes.
 
-    `configs`: the application's configs; `of_scenario`: the releases of the scenario, unless an entry has its own;
-    `upgraded`: who is upgraded to another release: `brokers`, `clients`. Returns the known assignors in the order of
-    the scenario.
+    `configs`: the application's; `of_scenario`: the releases, unless an entry has its own; `upgraded`: who is upgraded
+    to another release: `brokers`, `clients`.
     """
     specs: list[AssignorSpec] = []
     labels: set[str] = set()
@@ -163,3 +251,104 @@ def _label(name: str, entry: AssignorSettings) -> str:
     configs = entry.configs.model_dump(by_alias=True, exclude_unset=True)
     settings = [f"{key}={value}" for key, value in [*releases.items(), *entry.parameters.items(), *configs.items()]]
     return f"{name} ({', '.join(settings)})" if settings else name
+
+
+def resolve_consumer_assignors(
+    entry: ConsumerGroupEntry,
+    broker_release: str | None,
+    first: str,
+    rollouts: Sequence[Sequence[str]],
+    source_map: SourceMap,
+    converting_release: str | None = None,
+) -> tuple[AssignorSpec, ...]:
+    """Return the known assignors of a consumer group in the order of the scenario; by default the one of its configs.
+
+    `first`: the assignor that a coordinator selects at the start. `rollouts`: the lists of assignors that rolling
+    restarts give to members, in order of time; the assignor of the coordinator for members of the consumer protocol.
+    `source_map`: has the paths of the group. `converting_release`: the release of the brokers after all upgrades. A
+    release that is None is the newest.
+    """
+    if entry.assignors is None:
+        return (_configured(entry, broker_release, first, rollouts, source_map, converting_release),)
+    specs: dict[str, AssignorSpec] = {}
+    for i, choice in valid_entries(entry.assignors):
+        path: ScenarioPath = ("assignors", i)
+        spec = _chosen(choice, entry, broker_release, path, source_map, converting_release)
+        if spec is None:
+            continue
+        if spec.label in specs:
+            message = f"{format_value(spec.label)} is also the label of another assignor; set a unique label"
+            source_map.add_mistake((*path, "label"), message)
+        specs[spec.label] = spec
+    return tuple(specs.values())
+
+
+def consumer_assignor_spec(name: str, entry: ConsumerGroupEntry, broker_release: str | None) -> AssignorSpec:
+    """Return the spec of an assignor of a consumer group, by its name or Kafka's class.
+
+    `broker_release`: None for the newest.
+    """
+    info = find_consumer_assignor(name, entry.group, entry.kafka or NEWEST, broker_release or NEWEST)
+    return _spec(info, info.name)
+
+
+def _configured(
+    entry: ConsumerGroupEntry,
+    broker_release: str | None,
+    first: str,
+    rollouts: Sequence[Sequence[str]],
+    source_map: SourceMap,
+    converting_release: str | None,
+) -> AssignorSpec:
+    """Return the assignor that the configs of a group choose."""
+    configs = entry.configs
+    releases = entry.kafka or NEWEST, broker_release or NEWEST
+    if configs.group_protocol == GroupProtocol.CONSUMER.value:
+        name = BROKER_RANGE if configs.remote_assignor == "range" else UNIFORM
+        if releases[1].startswith("3."):
+            return consumer_assignor_spec(name, entry, None)  # The release is reported already.
+        return consumer_assignor_spec(name, entry, broker_release)
+    info = find_consumer_assignor(
+        first,
+        entry.group,
+        *releases,
+        strategies=configs.strategies,
+        converting_release=converting_release or NEWEST,
+    )
+    last = rollouts[-1] if rollouts else (first, *configs.strategies)
+    if last[0] == COOPERATIVE_STICKY and is_eager(last):
+        others = ", ".join(name for name in last if name != COOPERATIVE_STICKY)
+        source_map.add_warning(
+            ("application", "configs", "partition.assignment.strategy"),
+            f"the group rebalances eagerly: {others} does not support the cooperative protocol; after all members "
+            f"have {COOPERATIVE_STICKY}, remove the others",
+        )
+        return _spec(info, f"{COOPERATIVE_STICKY} (eager)" if first == last[0] else f"{first} then {last[0]} (eager)")
+    return _spec(info, first if first == last[0] else f"{first} then {last[0]}")
+
+
+def _chosen(
+    choice: ConsumerAssignorSettings,
+    entry: ConsumerGroupEntry,
+    broker_release: str | None,
+    path: ScenarioPath,
+    source_map: SourceMap,
+    converting_release: str | None,
+) -> AssignorSpec | None:
+    try:
+        info = find_consumer_assignor(
+            choice.assignor,
+            entry.group,
+            entry.kafka or NEWEST,
+            broker_release or NEWEST,
+            converting_release=converting_release or NEWEST,
+        )
+    except UnknownAssignorError as error:
+        source_map.add_mistake((*path, "assignor"), str(error))
+        return None
+    return _spec(info, choice.label or info.name)
+
+
+def _spec(info: AssignorInfo, label: str) -> AssignorSpec:
+    protocol = GroupProtocol.CONSUMER if info.in_streams_groups else GroupProtocol.CLASSIC
+    return AssignorSpec(label, info, {}, AssignmentConfigs(), protocol=protocol)

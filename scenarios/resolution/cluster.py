@@ -1,4 +1,4 @@
-"""Resolve the cluster: brokers, topics and their partitions."""
+"""Resolve the cluster: brokers, topics and their partitions, with the rates and sizes of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import parse_broker_list
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
+from scenarios.language.application_entries import RepartitionEntry, StoreEntry
 from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
-from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
+from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, PartitionDefaults, TopicEntry
 from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
@@ -20,15 +21,58 @@ from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.validation import SourceMap
 from scenarios.references.brokers import CLUSTER, Brokers, PartitionBudget, resolve_brokers
 from scenarios.references.imported_files import ImportedContent, ImportedFiles
-from scenarios.resolution.partition_traffic import (
-    PartitionTraffic,
-    StatedTraffic,
-    default_traffic,
-    resolve_partition_traffic,
-)
 from scenarios.sampling.blueprint import MAX_PARTITIONS, TopicBlueprint
 from simulator.plurals import counted
 from simulator.world.world import NO_LEADER, Controller
+
+
+@dataclass(frozen=True, slots=True)
+class StatedTraffic:
+    """The traffic that a scenario sets for a topic, as a whole or per partition; None where it sets nothing.
+
+    `path`: the path of the topic in the scenario.
+    """
+
+    path: ScenarioPath
+    bytes_per_s: int | list[int] | None
+    size: int | list[int] | None
+    record_size: int | None
+
+    @classmethod
+    def of(cls, entry: TopicEntry | RepartitionEntry | StoreEntry, path: ScenarioPath) -> StatedTraffic:
+        """Return the traffic that the entry at this path sets."""
+        return cls(path, entry.bytes_per_s, entry.size, entry.record_size)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Return the keys that are set."""
+        stated = {"bytes_per_s": self.bytes_per_s, "size": self.size, "record_size": self.record_size}
+        return frozenset(key for key, value in stated.items() if value is not None)
+
+
+def split_evenly(total: int, num_partitions: int) -> tuple[int, ...]:
+    """Split a total evenly over partitions; the first ones get the remainder."""
+    quotient, remainder = divmod(total, num_partitions)
+    return (quotient + 1,) * remainder + (quotient,) * (num_partitions - remainder)
+
+
+def _resolve_values(
+    num_partitions: int,
+    value: int | list[int] | None,
+    base: tuple[int, ...],
+    path: ScenarioPath,
+    source_map: SourceMap,
+) -> tuple[int, ...]:
+    if value is None:
+        return base
+    if isinstance(value, int):
+        return split_evenly(value, num_partitions)
+    if len(value) != num_partitions:
+        partitions = counted(num_partitions, "partition")
+        source_map.add_mistake(path, f"{counted(len(value), 'value')}, but the topic has {partitions}")
+        return base
+    return tuple(value)
+
 
 _Described = ImportedContent[tuple[DescribedTopic, ...]]
 _Sizes = ImportedContent[Mapping[TopicPartition, int]]
@@ -43,13 +87,8 @@ _ELIGIBLE_REPLICAS_SINCE: Final = (4, 1)
 class ResolvedCluster:
     """The resolved cluster.
 
-    Attributes:
-        section: the cluster section of the scenario.
-        brokers: the resolved brokers.
-        topics: the valid topics, by name.
-        all_names: the names of all topics, including invalid ones; None if not all are known.
-        imported: the names of the imported topics.
-        budget: the number of partitions and replicas that can still be added.
+    `topics`: the valid ones, by name. `all_names`: those of all topics, also invalid ones; None if not all are known.
+    `imported`: the names of the imported topics. `budget`: the partitions and replicas that can still be added.
     """
 
     section: ClusterSection
@@ -138,18 +177,15 @@ def _import(
 
 
 def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicBlueprint:
-    """Return an imported topic.
-
-    `sizes`: the imported sizes, if any.
-    """
+    """Return an imported topic."""
     count = len(topic.replicas)
-    traffic, stated = default_traffic(count, section.partition_defaults), frozenset[str]()
+    plan = make_topic(topic.name, count, max(map(len, topic.replicas)), section.partition_defaults)
     if sizes is not None:
         partitions = [TopicPartition(topic.name, partition) for partition in range(count)]
-        known = zip(partitions, traffic.size_bytes, strict=True)
-        traffic = replace(traffic, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
-        stated = frozenset(["size"] if any(partition in sizes.content for partition in partitions) else [])
-    plan = make_topic(topic.name, max(map(len, topic.replicas)), traffic)
+        known = zip(partitions, plan.size_bytes, strict=True)
+        plan = replace(plan, size_bytes=tuple(sizes.content.get(partition, size) for partition, size in known))
+        if any(partition in sizes.content for partition in partitions):
+            plan = replace(plan, stated_keys=frozenset(["size"]))
     parse_topic_configs(topic.configs)
     return replace(
         plan,
@@ -157,26 +193,24 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         leaders=topic.leaders,
         in_sync=tuple(isr or replicas for isr, replicas in zip(topic.in_sync, topic.replicas, strict=True)),
         configs=topic.configs,
-        stated_keys=stated,
         topic_id=topic.topic_id,
     )
 
 
-def make_topic(name: str, factor: int, traffic: PartitionTraffic) -> TopicBlueprint:
-    """Return a topic whose replicas are not placed yet."""
-    count = len(traffic.bytes_per_s)
-    return TopicBlueprint(name, count, factor, traffic.bytes_per_s, traffic.size_bytes, traffic.record_bytes)
+def make_topic(name: str, count: int, factor: int, defaults: PartitionDefaults) -> TopicBlueprint:
+    """Return a topic with `count` partitions with default traffic, whose replicas are not placed yet."""
+    rates, sizes = (defaults.bytes_per_s,) * count, (defaults.size,) * count
+    return TopicBlueprint(name, count, factor, rates, sizes, defaults.record_size)
 
 
 def with_stated_traffic(plan: TopicBlueprint, stated: StatedTraffic, source_map: SourceMap) -> TopicBlueprint:
     """Return the topic with the rates and sizes that the scenario sets."""
-    base = PartitionTraffic(plan.bytes_per_s, plan.size_bytes, plan.record_bytes)
-    traffic = resolve_partition_traffic(plan.num_partitions, base, stated, source_map)
+    rates, sizes = (*stated.path, "bytes_per_s"), (*stated.path, "size")
     return replace(
         plan,
-        bytes_per_s=traffic.bytes_per_s,
-        size_bytes=traffic.size_bytes,
-        record_bytes=traffic.record_bytes,
+        bytes_per_s=_resolve_values(plan.num_partitions, stated.bytes_per_s, plan.bytes_per_s, rates, source_map),
+        size_bytes=_resolve_values(plan.num_partitions, stated.size, plan.size_bytes, sizes, source_map),
+        record_bytes=plan.record_bytes if stated.record_size is None else stated.record_size,
         stated_keys=plan.stated_keys | stated.keys,
     )
 
@@ -226,7 +260,7 @@ def _topic_of_entry(
         factor, (*path, "replication_factor")
     ):
         return None
-    plan = make_topic(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
+    plan = make_topic(entry.name, count, factor, draft.section.partition_defaults)
     is_stated = entry.replication_factor is not None or imported is not None or draft.states_default_factor
     return replace(plan, has_default_factor=not is_stated)
 
@@ -270,5 +304,5 @@ def _topic_with_replicas(
         source_map.add_mistake((*path, "replication_factor"), f"{entry.replication_factor}, but replicas has {factor}")
     if not all(are_valid):
         return None
-    plan = make_topic(entry.name, factor, default_traffic(len(replicas), draft.section.partition_defaults))
+    plan = make_topic(entry.name, len(replicas), factor, draft.section.partition_defaults)
     return replace(plan, replicas=tuple(map(tuple, replicas)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from assignors.model.configs import RackAwareStrategy
 from scenarios.language.application_entries import ClientEntry
@@ -31,11 +31,10 @@ from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.references.brokers import CLUSTER, Brokers
 from scenarios.references.clients import ResolvedClients
+from scenarios.resolution.application import APPLICATION
 from scenarios.resolution.assignors import AssignorSpec
-from scenarios.resolution.subtopology_drafts import APPLICATION
-from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
-from scenarios.sampling.event_plans import BrokerUpgradePlan
-from scenarios.sampling.traffic_profile import TrafficProfile
+from scenarios.sampling.blueprint import Blueprint, ClientBlueprint, TopicBlueprint, TopicDefaults
+from scenarios.sampling.event_plans import BrokerUpgradePlan, TrafficProfile
 from scenarios.schema import ScenarioDocument
 from simulator.brokers.replication_progress import lagging_brokers
 from simulator.brokers.safe_restarts import unsafe_restarts
@@ -81,7 +80,6 @@ def warn_about_default_factor(
     """Warn about topics with one replica because nothing states their replication factor, where it decides something.
 
     It decides which failures of brokers stop tasks, and which partitions rack-aware assignors count as cross-rack.
-    `document`: the parsed scenario, which is valid.
     """
     fails = any(getattr(event, kind) is not None for _, event in valid_entries(document.events) for kind in FAILURES)
     is_rack_aware = any(spec.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE for spec in assignors)
@@ -108,12 +106,11 @@ def warn_about_unlimited_processing(blueprint: Blueprint, seed: int, source_map:
     has_racks = len({broker.rack for broker in blueprint.brokers if broker.rack is not None}) > 1
     if blueprint.events or has_racks or any(client.records_per_s is not None for client in clients):
         return
-    application = blueprint.application
-    layout = lay_out(blueprint.world(seed, application.assignment_configs, application.group_configs.protocol))
+    layout = lay_out(blueprint.world(seed))
     records_per_s, share = layout.input_records_per_s, layout.input_records_per_s.sum() / max(threads, 1)
     if len(records_per_s) and records_per_s.max() >= _BUSY_SHARES * share > 0:
         busiest = int(records_per_s.argmax())
-        part, member = ("partition", "consumer") if application.is_consumer_group else ("task", "thread")
+        part, member = ("partition", "consumer") if blueprint.application.is_consumer_group else ("task", "thread")
         source_map.add_warning(
             ("clients",),
             f"records_per_s is not set, so it is not modeled whether {member}s keep up: {part} "
@@ -128,7 +125,7 @@ def warn_about_replication(
 ) -> None:
     """Warn about replicas that cannot keep up with what is produced, and about restarts that do not wait for replicas.
 
-    `seed`: the seed to check; it places the replicas. `profile`: the traffic over time.
+    `seed` places the replicas.
     """
     traffic = [event for event in blueprint.events if isinstance(event, TrafficChange)]
     if not any(change.at_ms == 0 for change in traffic):
@@ -146,9 +143,7 @@ def warn_about_replication(
     has_restarts = sum(len(event.brokers) for event in restarts) > 1
     if not may_lag and not has_restarts:
         return
-    application = blueprint.application
-    undisturbed = replace(blueprint, events=())
-    world = undisturbed.world(seed, application.assignment_configs, application.group_configs.protocol)
+    world = replace(blueprint, events=()).world(seed)
     if lagging := lagging_brokers(world, traffic) if may_lag else ():
         label = "brokers that replicate less than is produced for their replicas, which leave the in-sync set"
         source_map.add_warning((*CLUSTER, "brokers"), format_list(label, lagging, max_names=6))
@@ -175,16 +170,16 @@ def warn_about_closing(
 ) -> None:
     """Add a warning for each event whose clients cannot close as it says.
 
-    `document`: the parsed scenario, which is valid; `assignors`: the assignors to compare, whose group protocols may
-    differ.
+    `document`: valid; `assignors`: those to compare, whose group protocols may differ.
     """
     own = GroupProtocol(document.application.configs.group_protocol)
     protocols = {spec.protocol or own for spec in assignors} or {own}
     for path, event in _closing_events(document):
+        stopped = _stopped_clients(event, path, clients, source_map)
         for key, message in (
             *_warn_about_grace(event),
-            *_warn_about_membership(event, path, document, clients, protocols, source_map),
-            *_warn_about_static_members(event, path, clients, source_map),
+            *_warn_about_membership(event, stopped, document, protocols),
+            *_warn_about_static_members(event, stopped),
         ):
             source_map.add_warning((*path, key), message)
     configs = document.application.configs
@@ -229,11 +224,9 @@ def _warn_about_grace(event: ClosingEvent | PodClosingEvent) -> Iterator[tuple[s
 
 def _warn_about_membership(
     event: ClosingEvent | PodClosingEvent,
-    path: ScenarioPath,
+    stopped: Sequence[ClientBlueprint],
     document: ScenarioDocument,
-    clients: ResolvedClients,
     protocols: set[GroupProtocol],
-    source_map: SourceMap,
 ) -> Iterator[tuple[str, str]]:
     """Warn about `leaves_group` where the protocol or the release decides otherwise; see `leave_on_close`."""
     can_remain = can_remain_in_streams_group(_release(document))
@@ -245,9 +238,7 @@ def _warn_about_membership(
         GroupProtocol.CLASSIC not in protocols
         or event.leaves_group in (None, has_config)
         or not has_leave_group_config(_release(document))
-        or not any(
-            not plan.is_static for plan in clients.plans if plan.name in _names(event, path, clients, source_map)
-        )
+        or all(plan.is_static for plan in stopped)
     ):
         return
     if event.leaves_group:
@@ -260,11 +251,10 @@ def _warn_about_membership(
 
 
 def _warn_about_static_members(
-    event: ClosingEvent | PodClosingEvent, path: ScenarioPath, clients: ResolvedClients, source_map: SourceMap
+    event: ClosingEvent | PodClosingEvent, stopped: Sequence[ClientBlueprint]
 ) -> Iterator[tuple[str, str]]:
     """Warn about static members whose successors do not keep their names on a real platform."""
-    names = _names(event, path, clients, source_map)
-    static = [plan.name for plan in clients.plans if plan.is_static and plan.name in names]
+    static = [plan.name for plan in stopped if plan.is_static]
     if not static:
         return
     listed = format_list("static members", static, max_names=_MAX_LISTED)
@@ -279,14 +269,15 @@ def _warn_about_static_members(
         yield "kind", f"{listed}; {rule}"
 
 
-def _names(
+def _stopped_clients(
     event: ClosingEvent | PodClosingEvent, path: ScenarioPath, clients: ResolvedClients, source_map: SourceMap
-) -> frozenset[str]:
+) -> list[ClientBlueprint]:
     """Return the clients that an event stops."""
     rack = getattr(event, "rack", None)
     if rack is not None:
-        return frozenset(plan.name for plan in clients.plans if plan.rack == rack)
-    return frozenset(clients.find(getattr(event, "clients", None) or (), (*path, "clients"), source_map))
+        return [plan for plan in clients.plans if plan.rack == rack]
+    names = set(clients.find(getattr(event, "clients", None) or (), (*path, "clients"), source_map))
+    return [plan for plan in clients.plans if plan.name in names]
 
 
 def _release(document: ScenarioDocument) -> tuple[int, int, int]:
@@ -303,15 +294,7 @@ _MAX_LISTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class WarningContext:
-    """The parts of a scenario that the warnings depend on.
-
-    Attributes:
-        document: the parsed scenario.
-        brokers: the resolved brokers.
-        subtopologies: the subtopologies of the application.
-        assignors: the assignors to compare, in the order of the scenario.
-        source_map: collects the warnings.
-    """
+    """The parts of a valid scenario that the warnings depend on; assignors are in the order of the scenario."""
 
     document: ScenarioDocument
     clients: ResolvedClients
@@ -325,12 +308,19 @@ class WarningContext:
         own = ("assignors", number, "configs", key)
         return own if key in self.assignors[number].changed else (*_CONFIGS, key)
 
+    def stated(self, field: str, key: str, assignors: Iterable[int]) -> Iterator[tuple[ScenarioPath, Any]]:
+        """Yield the values of a config with their paths: those of some assignors, and of each event that sets it."""
+        for number in assignors:
+            yield self.config_path(number, key), getattr(self.assignors[number].configs, field)
+        for i, event in valid_entries(self.document.events):
+            for kind in ("config_change", "rolling_bounce"):
+                configs: AssignorConfigs | None = getattr(getattr(event, kind), "configs", None)
+                if configs is not None and field in configs.model_fields_set:
+                    yield ("events", i, kind, "configs", key), getattr(configs, field)
+
 
 def warn_about_configs(context: WarningContext) -> None:
-    """Add a warning for each ineffective config.
-
-    `context`: the parts of a valid scenario.
-    """
+    """Add a warning for each ineffective config."""
     checks: tuple[Callable[[WarningContext], Iterator[tuple[ScenarioPath, str]]], ...] = (
         _warn_about_racks_without_brokers,
         _warn_about_clients_without_racks,
@@ -374,33 +364,21 @@ def _stated_racks(entry: ClientEntry, path: ScenarioPath) -> Iterator[tuple[Scen
 def _warn_about_clients_without_racks(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about rack-aware strategies that Kafka disables while a client does not set client.rack.
 
-    Yields path and message of each warning.
-
     Source: `org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor.validateClientRack`.
     """
     events = [event.rolling_bounce for _, event in valid_entries(context.document.events)]
     without = [plan.name for plan in context.clients.plans if plan.rack is None or not plan.announces_rack]
     if not without or any(event is not None and event.client_rack for event in events):
         return
-    stated = [
-        (context.config_path(number, _STRATEGY), str(spec.configs.rack_aware_assignment_strategy))
-        for number, spec in enumerate(context.assignors)
-        if not spec.info.ignores(_STRATEGY)
-    ]
-    stated += (
-        (path, str(configs.rack_aware_assignment_strategy))
-        for path, configs in _configs_of_events(context, "rack_aware_assignment_strategy", _STRATEGY)
-    )
+    reading = [number for number, spec in enumerate(context.assignors) if not spec.info.ignores(_STRATEGY)]
     names = format_list("without it", without, max_names=_MAX_LISTED)
-    for path, strategy in dict(stated).items():
+    for path, strategy in dict(context.stated("rack_aware_assignment_strategy", _STRATEGY, reading)).items():
         if strategy != RackAwareStrategy.NONE:
             yield path, f"has an effect only while every client of the group sets client.rack ({names})"
 
 
 def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about sticky assignors whose default costs make the rack-aware strategy ineffective.
-
-    Yields path and message of each warning.
 
     Source: `LegacyStickyTaskAssignor`; `TaskAssignmentUtils.canPerformRackAwareOptimization`, Kafka 4.3.1.
     """
@@ -433,15 +411,7 @@ def _warn_about_too_many_standbys(context: WarningContext) -> Iterator[tuple[Sce
     max_standbys = len(context.clients.plans) - 1
     if not any(subtopology.stores for subtopology in context.subtopologies) or max_standbys < 0:
         return
-    stated = [
-        (context.config_path(number, _STANDBYS), spec.configs.num_standby_replicas)
-        for number, spec in enumerate(context.assignors)
-    ]
-    stated += (
-        (path, configs.num_standby_replicas)
-        for path, configs in _configs_of_events(context, "num_standby_replicas", _STANDBYS)
-    )
-    for path, standbys in stated:
+    for path, standbys in context.stated("num_standby_replicas", _STANDBYS, range(len(context.assignors))):
         if standbys > max_standbys:
             clients = counted(max_standbys + 1, "client")
             needed = f"{counted(standbys, 'standby')} and the active task need {standbys + 1} clients"
@@ -450,8 +420,6 @@ def _warn_about_too_many_standbys(context: WarningContext) -> Iterator[tuple[Sce
 
 def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about tags together with `client.rack`: tags take precedence for standbys (KIP-925, D, option III).
-
-    Yields path and message of each warning.
 
     Source: `StandbyTaskAssignorFactory`, `TaskAssignmentUtils.defaultStandbyTaskAssignment`, Kafka 4.3.1.
     """
@@ -469,25 +437,15 @@ def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[Scenar
 def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about an accepted lag that no copy reaches under exactly-once: a commit marker ends each changelog.
 
-    Yields path and message of each warning.
-
     Source: `simulator.flows.lag_reports`.
     """
     if context.document.application.configs.processing_guarantee != "exactly_once_v2":
         return
     most, owner = max((_count_written_changelogs(part), -part.id) for part in context.subtopologies)
-    uses_lags = [
-        (number, spec) for number, spec in enumerate(context.assignors) if not spec.info.ignores(_RECOVERY_LAG)
-    ]
-    stated = [
-        (context.config_path(number, _RECOVERY_LAG), spec.configs.acceptable_recovery_lag) for number, spec in uses_lags
-    ]
-    if uses_lags:
-        stated += (
-            (path, configs.acceptable_recovery_lag)
-            for path, configs in _configs_of_events(context, "acceptable_recovery_lag", _RECOVERY_LAG)
-        )
-    for path, lag in stated:
+    using = [number for number, spec in enumerate(context.assignors) if not spec.info.ignores(_RECOVERY_LAG)]
+    if not using:
+        return
+    for path, lag in context.stated("acceptable_recovery_lag", _RECOVERY_LAG, using):
         if lag < most:
             changelogs = counted(most, "changelog")
             yield (
@@ -499,10 +457,7 @@ def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[Scenar
 
 
 def _warn_about_transactional_stores(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """Warn about transactional stores of clients that do not have them: Kafka ignores a config that it does not know.
-
-    Yields path and message of each warning.
-    """
+    """Warn about transactional stores of clients that do not have them: Kafka ignores unknown configs."""
     application = context.document.application
     release = application.kafka or NEWEST
     if application.configs.transactional_stores and not has_transactional_stores(parse_release(release)):
@@ -511,10 +466,7 @@ def _warn_about_transactional_stores(context: WarningContext) -> Iterator[tuple[
 
 
 def _warn_about_timeouts_of_streams_groups(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """Warn about timeouts of clients whose groups are all streams groups: their coordinator has its own.
-
-    Yields path and message of each warning.
-    """
+    """Warn about timeouts of clients whose groups are all streams groups: their coordinator has its own."""
     configs, cluster = context.document.application.configs, context.document.cluster
     protocols = {spec.protocol or GroupProtocol(configs.group_protocol) for spec in context.assignors}
     if protocols != {GroupProtocol.STREAMS}:
@@ -536,12 +488,3 @@ def _count_written_changelogs(subtopology: Subtopology) -> int:
     """Return the number of changelogs that each task writes, without source topics that serve as changelogs."""
     changelogs = {store.changelog for store in subtopology.stores if store.changelog is not None}
     return len(changelogs - set(subtopology.source_topics))
-
-
-def _configs_of_events(context: WarningContext, field: str, key: str) -> Iterator[tuple[ScenarioPath, AssignorConfigs]]:
-    """Yield the configs of each event that sets a config, with the path of that config."""
-    for i, event in valid_entries(context.document.events):
-        for kind in ("config_change", "rolling_bounce"):
-            configs: AssignorConfigs | None = getattr(getattr(event, kind), "configs", None)
-            if configs is not None and field in configs.model_fields_set:
-                yield ("events", i, kind, "configs", key), configs

@@ -1,27 +1,317 @@
 """Consumer groups as applications: one subtopology for each topic, without stores, so that each task is a partition.
 
-A group of `consumers` becomes a document of its own, whose paths are those of the group in the file.
+A group of `consumers` becomes a document of its own, whose paths are those of the group in the file. Its members may
+differ in their topics and configs, also through rolling restarts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from assignors.consumer_groups import OfConsumerGroup
+from assignors.consumers.selection import UNIFORM, select_assignor
+from assignors.model.columns import ConsumerProperties
+from assignors.model.ids import TopicPartition
 from scenarios.language.application_entries import ClientEntry, SubtopologyEntry, TimesEntry
-from scenarios.language.consumer_configs import CLASSIC_ONLY, CONSUMER_ONLY
-from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGroupSection
+from scenarios.language.consumer_configs import CLASSIC_ONLY, CONSUMER_ONLY, server_assignor_name
+from scenarios.language.consumer_entries import ConsumerClientEntry, ConsumerGroupEntry, ConsumerGroupSection
 from scenarios.language.errors import Mistakes, did_you_mean, format_list, format_value
-from scenarios.language.event_entries import EVENT_KINDS, EventEntry
-from scenarios.language.fields import InvalidEntry, valid_entries
+from scenarios.language.event_entries import EVENT_KINDS, EventEntry, RollingBounceEvent
+from scenarios.language.fields import InvalidEntry, invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
+from scenarios.language.section import config_keys
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.validation import OtherPaths, SourceMap
-from scenarios.resolution.subscriptions import SubscribedTopic, check_subscriptions, subscribed_topics
-from scenarios.sampling.blueprint import MAX_CLIENTS
+from scenarios.references.clients import ResolvedClients
+from scenarios.resolution.assignors import AssignorSpec
+from scenarios.resolution.event_context import Releases
+from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
+from scenarios.sampling.event_plans import PlannedEvent, RollingBouncePlan
 from scenarios.schema import DEFAULT_ASSIGNOR, AssignorSettings, ScenarioDocument, ScenarioFileDocument
+from simulator.world.group_configs import GroupProtocol
+
+_STRATEGY: Final = "partition.assignment.strategy"
+_PROTOCOL: Final = "group.protocol"
+_REMOTE: Final = "group.remote.assignor"
+_OF_CONSUMERS: Final = frozenset({_STRATEGY, _PROTOCOL, _REMOTE})
+_Lists = dict[str, tuple[str, ...] | None]
+"""The assignors that the consumers of each client list; None for those of the group."""
+
+
+def rolled_out(events: Sequence[PlannedEvent], default: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of assignors that rolling restarts give to members, in order of time.
+
+    The list of members that get the consumer protocol is the assignor of the coordinator. `default`: the list of
+    members that go back to the classic protocol, unless stated.
+    """
+    plans = [event for event in events if isinstance(event, RollingBouncePlan)]
+    plans.sort(key=lambda plan: plan.at_ms)
+    updates = [plan.consumer for plan in plans if plan.consumer is not None]
+    return tuple(
+        (update.server_assignor or UNIFORM,) if update.has_consumer_protocol else update.strategies or tuple(default)
+        for update in updates
+    )
+
+
+def first_assignor(entry: ConsumerGroupEntry, clients: Sequence[ClientBlueprint]) -> str:
+    """Return the assignor of a classic group at the start; of members without a common one, the group's first one."""
+    default = tuple(entry.configs.strategies)
+    plans = [plan for plan in clients if plan.starts and not plan.consumer.has_consumer_protocol]
+    lists = [plan.consumer.strategies or default for plan in plans for _ in range(plan.threads)]
+    return (select_assignor(lists) if lists else None) or default[0]
+
+
+def check_rollouts_of_application(document: ScenarioDocument, source_map: SourceMap) -> None:
+    """Report configs of consumers that rolling restarts give to Kafka Streams."""
+    for path, _, event in _bounces(document):
+        for key in (_PROTOCOL, _REMOTE):
+            if _is_set(event, key):
+                message = (
+                    "Kafka does not convert the group of a Kafka Streams application while it runs; stop all clients, "
+                    "and describe the application with its new group.protocol"
+                )
+                source_map.add_mistake((*path, key), message)
+        if event.configs.strategies is not None:
+            message = "Kafka Streams has an assignor of its own; only members of consumer groups list assignors"
+            source_map.add_mistake((*path, _STRATEGY), message)
+
+
+def check_rollouts_of_group(
+    document: ScenarioDocument,
+    clients: Sequence[ClientBlueprint],
+    events: Sequence[PlannedEvent],
+    specs: Sequence[AssignorSpec],
+    releases: Releases,
+) -> None:
+    """Report configs that members refuse, and members that the coordinator rejects or cannot convert.
+
+    Members without an assignor in common with the others are rejected. Clients that join later are not checked for
+    that; a run in which they cannot join fails. `document`: the document of a consumer group; `releases`: the releases
+    of brokers and clients in the course of the scenario.
+    """
+    source_map = releases.source_map
+    _check_protocols(document, specs, releases)
+    paths: dict[int, ScenarioPath] = {}
+    for path, at_ms, event in _bounces(document):
+        for key in sorted(config_keys(type(event.configs)) - _OF_CONSUMERS):
+            if _is_set(event, key):
+                source_map.add_mistake((*path, key), "belongs to Kafka Streams; consumers have no such config")
+        if event.configs.strategies is not None:
+            paths[at_ms] = (*path, _STRATEGY)
+    own: dict[str, ScenarioPath] = {}
+    for i, entry in valid_entries(document.application.entry.clients):  # type: ignore[attr-defined]
+        if entry.configs.strategies is not None:
+            own.update(dict.fromkeys(_names(entry), ("clients", i, "configs", _STRATEGY)))
+    listed = [*own.values(), *paths.values()]
+    for spec in specs if listed else ():
+        if spec.protocol is GroupProtocol.CONSUMER:
+            message = f"members of the consumer protocol list no assignors, but {spec.label} has that protocol"
+            source_map.add_mistake(listed[0], message)
+        elif isinstance(spec.info.make, OfConsumerGroup):
+            steps = _Steps(spec.info.make.strategies, own, paths)
+            for path, message in steps.mistakes(clients, events):
+                source_map.add_mistake(path, message)
+
+
+def _check_protocols(document: ScenarioDocument, specs: Sequence[AssignorSpec], releases: Releases) -> None:
+    """Report group protocols of members that contradict their other configs, their release or the group."""
+    source_map = releases.source_map
+    entries = valid_entries(document.application.entry.clients)  # type: ignore[attr-defined]
+    of_clients = [(("clients", i, "configs"), 0, entry.configs) for i, entry in entries]
+    of_bounces = [(path, at_ms, event.configs) for path, at_ms, event in _bounces(document)]
+    for path, at_ms, configs in (*of_clients, *of_bounces):
+        is_consumer = configs.group_protocol == GroupProtocol.CONSUMER.value
+        if is_consumer and configs.strategies is not None:
+            message = "consumers refuse to start with it if group.protocol is consumer; remove it"
+            source_map.add_mistake((*path, _STRATEGY), message)
+        if configs.remote_assignor is not None and not is_consumer:
+            message = "applies to members of the consumer protocol only; set group.protocol: consumer beside it"
+            source_map.add_mistake((*path, _REMOTE), message)
+        brokers, own = (release or NEWEST for release in releases.at(at_ms))
+        if is_consumer and min(map(parse_release, (brokers, own))) < FIRST_CONSUMER_RELEASE:
+            message = (
+                f"Kafka has group.protocol: consumer from 4.0 on (at this time, brokers have {brokers} and consumers "
+                f"{own}); upgrade them before"
+            )
+            source_map.add_mistake((*path, _PROTOCOL), message)
+        by_coordinator = next((spec for spec in specs if spec.protocol is GroupProtocol.CONSUMER), None)
+        if configs.group_protocol == GroupProtocol.CLASSIC.value and by_coordinator is not None:
+            message = (
+                f"{by_coordinator.label} has the consumer protocol from the start; members can differ only in a group "
+                "with group.protocol: classic, in which clients[].configs may have group.protocol: consumer"
+            )
+            source_map.add_mistake((*path, _PROTOCOL), message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The lists of a group's members over time.
+
+    `default`: the assignors that members list unless stated. `own`: where clients state lists, by name. `rollouts`:
+    where rolling restarts state lists, by their time.
+    """
+
+    default: tuple[str, ...]
+    own: Mapping[str, ScenarioPath]
+    rollouts: Mapping[int, ScenarioPath]
+
+    def mistakes(
+        self, clients: Sequence[ClientBlueprint], events: Sequence[PlannedEvent]
+    ) -> Iterator[tuple[ScenarioPath, str]]:
+        """Yield the first member that the others would reject, at the start and in each rolling restart."""
+        lists: _Lists = {}
+        for plan in clients:
+            if not plan.starts or plan.consumer.has_consumer_protocol:
+                continue
+            lists[plan.name] = plan.consumer.strategies
+            if (message := self._rejection(plan.name, lists)) is not None:
+                stated = next((name for name in (plan.name, *lists) if name in self.own), None)
+                if stated is not None:
+                    yield self.own[stated], message
+                    return
+        for event in sorted(events, key=lambda event: event.at_ms):
+            if not isinstance(event, RollingBouncePlan) or event.consumer is None:
+                continue
+            for client in event.clients:
+                if event.consumer.has_consumer_protocol:
+                    lists.pop(client, None)  # The coordinator assigns while a member has this protocol.
+                    continue
+                lists[client] = event.consumer.strategies or lists.get(client)
+                if (message := self._rejection(client, lists)) is not None:
+                    yield self._stated(event.at_ms), message
+                    return
+
+    def _stated(self, at_ms: int) -> ScenarioPath:
+        """Return where the list of a rolling restart is stated, whose event may be repeated."""
+        return self.rollouts[max(first_ms for first_ms in self.rollouts if first_ms <= at_ms)]
+
+    def _rejection(self, client: str, lists: _Lists) -> str | None:
+        names = {name: self.default if listed is None else listed for name, listed in lists.items()}
+        if select_assignor(list(dict.fromkeys(names.values()))) is not None:
+            return None
+        other = next(
+            (name for name, listed in names.items() if not set(listed).intersection(names[client])),
+            next(name for name in names if name != client),
+        )
+        return (
+            f"'{client}' lists {', '.join(names[client])} and '{other}' {', '.join(names[other])}: without an assignor "
+            "in common, the coordinator rejects the member (InconsistentGroupProtocolException); restart twice, with "
+            "both assignors after the first time"
+        )
+
+
+def _bounces(document: ScenarioDocument) -> Iterator[tuple[ScenarioPath, int, RollingBounceEvent]]:
+    """Yield the rolling restarts, with the path of their configs and their time in ms."""
+    for i, event in valid_entries(document.events):
+        if event.rolling_bounce is not None:
+            yield ("events", i, "rolling_bounce", "configs"), event.at, event.rolling_bounce
+
+
+def _is_set(event: RollingBounceEvent, key: str) -> bool:
+    fields = type(event.configs).model_fields
+    return any(fields[name].alias == key or name == key for name in event.configs.model_fields_set)
+
+
+def subscribed_topics(entry: ConsumerGroupEntry) -> Mapping[str, ScenarioPath]:
+    """Return where a group lists its topics, relative to the group: first those of the group, then those of clients."""
+    path_of: dict[str, ScenarioPath] = {}
+    for i, name in enumerate(entry.topics or ()):
+        path_of.setdefault(name, ("topics", i))
+    for i, client in valid_entries(entry.clients):
+        for j, name in enumerate(client.topics or ()):
+            path_of.setdefault(name, ("clients", i, "topics", j))
+    return path_of
+
+
+def check_subscriptions(entry: ConsumerGroupEntry, source_map: SourceMap) -> None:
+    """Report topics that are listed twice or that no client subscribes to, and clients without topics."""
+    clients = list(valid_entries(entry.clients))
+    _report_duplicates(entry.topics or (), ("application", "topics"), source_map)
+    for i, client in clients:
+        _report_duplicates(client.topics or (), ("clients", i, "topics"), source_map)
+        _check_partitions(client, entry, ("clients", i, "partitions"), source_map)
+    _check_instance_ids(clients, source_map)
+    if invalid_entries(entry.clients):
+        return
+    default = [client.name for _, client in clients if client.topics is None]
+    if entry.topics is None and default and source_map.is_valid("application", "topics"):
+        source_map.add_mistake(("application", "topics"), f"missing: client '{default[0]}' has no topics of its own")
+    own = {name for _, client in clients for name in client.topics or ()}
+    for i, name in enumerate(entry.topics or ()):
+        if not default and name not in own:
+            message = f"no client subscribes to {format_value(name)}, as all have topics of their own; remove it"
+            source_map.add_mistake(("application", "topics", i), message)
+
+
+def _report_duplicates(topics: Sequence[str], path: ScenarioPath, source_map: SourceMap) -> None:
+    for i, name in enumerate(topics):
+        if name in topics[:i]:
+            source_map.add_mistake((*path, i), f"duplicate topic {format_value(name)}")
+
+
+def _check_partitions(
+    client: ConsumerClientEntry, entry: ConsumerGroupEntry, path: ScenarioPath, source_map: SourceMap
+) -> None:
+    """Report partitions that a client owns of topics to which it does not subscribe."""
+    subscription = entry.topics if client.topics is None else client.topics
+    for partition, at in _located(client, path):
+        if subscription is not None and partition.topic not in subscription:
+            topics = format_list("its topics", subscription)
+            source_map.add_mistake(
+                at, f"'{client.name}' does not subscribe to {format_value(partition.topic)} ({topics})"
+            )
+
+
+def _located(client: ConsumerClientEntry, path: ScenarioPath) -> Iterator[tuple[TopicPartition, ScenarioPath]]:
+    entries: Sequence[TopicPartition | list[TopicPartition]] = client.partitions or ()
+    for i, listed in enumerate(entries):
+        if isinstance(listed, list):
+            yield from ((partition, (*path, i, j)) for j, partition in enumerate(listed))
+        else:
+            yield listed, (*path, i)
+
+
+def _check_instance_ids(clients: Sequence[tuple[int, ConsumerClientEntry]], source_map: SourceMap) -> None:
+    """Report a `group.instance.id` of several members, which the coordinator fences."""
+    holders: dict[str, str] = {}
+    for i, client in clients:
+        if client.instance_id is None:
+            continue
+        path: ScenarioPath = ("clients", i, "instance_id")
+        if (client.count or 1) > 1 or client.consumers > 1:
+            message = "several consumers cannot share a group.instance.id; set static_membership: true instead"
+            source_map.add_mistake(path, message)
+        if client.instance_id in holders:
+            message = f"{format_value(client.instance_id)} is also that of '{holders[client.instance_id]}'"
+            source_map.add_mistake(path, message)
+        holders.setdefault(client.instance_id, client.name)
+
+
+def with_consumer_properties(clients: ResolvedClients, entry: ConsumerGroupEntry) -> None:
+    """Set what the consumers of each client have of their own: their subscription, ids and assignors."""
+    topics = frozenset(subscribed_topics(entry))
+    properties = {i: _properties(client, entry, topics) for i, client in valid_entries(entry.clients)}
+    index_of: Mapping[str, int] = {name: int(path[1]) for name, path in clients.origins.items()}
+    clients.plans = tuple(
+        replace(plan, consumer=properties.get(index_of[plan.name], plan.consumer)) for plan in clients.plans
+    )
+
+
+def _properties(client: ConsumerClientEntry, entry: ConsumerGroupEntry, topics: frozenset[str]) -> ConsumerProperties:
+    own = frozenset((entry.topics or ()) if client.topics is None else client.topics)
+    configs = client.configs
+    return ConsumerProperties(
+        topics=None if own == topics else own,
+        client_id=client.client_id,
+        instance_id=client.instance_id,
+        strategies=None if configs.strategies is None else tuple(configs.strategies),
+        has_consumer_protocol=configs.group_protocol == "consumer",
+        server_assignor=server_assignor_name(configs.remote_assignor),
+    )
+
 
 CONSUMERS: Final[ScenarioPath] = ("consumers",)
 
@@ -35,15 +325,15 @@ _OF_ALL: Final = ("traffic",)
 class GroupSourceMap(OtherPaths):
     """The source map of a file in which the paths of an application are the paths of one consumer group.
 
-    `topics`: the topics of the group, whose numbers are those of the subtopologies.
+    `topics`: those of the group, whose numbers are those of the subtopologies, with their paths.
     """
 
     def __init__(
-        self, file: SourceMap, path: ScenarioPath, topics: Sequence[SubscribedTopic], mistakes: Mistakes
+        self, file: SourceMap, path: ScenarioPath, topics: Mapping[str, ScenarioPath], mistakes: Mistakes
     ) -> None:
         super().__init__(file, mistakes)
         self._path = path
-        self._topics = topics
+        self._topics = list(topics.values())
 
     def in_file(self, path: ScenarioPath) -> ScenarioPath:
         """Return the path in the file."""
@@ -51,7 +341,7 @@ class GroupSourceMap(OtherPaths):
             case ("application", "id", *rest):
                 return (*self._path, "group", *rest)
             case ("application", "subtopologies", int(number), *_):
-                return (*self._path, *self._topics[number].path)
+                return (*self._path, *self._topics[number])
             case ("application", "subtopologies"):
                 return (*self._path, "topics")
             case ("application", *rest):
@@ -67,9 +357,7 @@ class GroupSourceMap(OtherPaths):
 class GroupDocument:
     """A consumer group of a file, as a document of its own.
 
-    Attributes:
-        source_map: the source map of the file, with the paths of the group.
-        path: the path of the group in the file; that of the application is empty.
+    `path`: that of the group in the file; empty for the application.
     """
 
     document: ScenarioDocument
@@ -80,10 +368,9 @@ class GroupDocument:
 def split_groups(
     file: ScenarioFileDocument, source_map: SourceMap, mistakes: Mistakes
 ) -> tuple[GroupDocument | None, list[GroupDocument]]:
-    """Return the document that a file is about, and the documents of what runs beside it.
+    """Return the document that a file is about, None if it is invalid, and the documents of what runs beside it.
 
-    `source_map`: its source map, which collects the mistakes in how its parts fit together. Returns the subject, None
-    if it is invalid; then the others, in the order of the file.
+    Mistakes in how the parts of the file fit together are reported.
     """
     groups = dict(valid_entries(file.consumers or []))
     _check_parts(file, source_map)
@@ -192,7 +479,7 @@ def _group_document(
     file: ScenarioFileDocument, entry: ConsumerGroupEntry, events: Sequence[EventEntry | InvalidEntry]
 ) -> ScenarioDocument:
     """Return a consumer group as the document of an application."""
-    numbers = {topic.name: number for number, topic in enumerate(subscribed_topics(entry))}
+    numbers = {name: number for number, name in enumerate(subscribed_topics(entry))}
     topics = [SubtopologyEntry.model_construct(id=number, sources=[name]) for name, number in numbers.items()]
     configs = entry.configs
     section = ConsumerGroupSection.model_construct(

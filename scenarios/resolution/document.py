@@ -1,19 +1,21 @@
 """Resolve a document to the seed-independent part of a world, and report how its valid values do not fit together.
 
-The size of the scenario and its seeds are checked, too.
+The size of the scenario, its seeds and the price of cross-rack traffic are checked, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from assignors.model.configs import AssignmentConfigs
 from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGroupSection
-from scenarios.language.errors import Mistakes
-from scenarios.language.event_entries import EventEntry
+from scenarios.language.errors import Mistakes, did_you_mean, format_list, format_value
 from scenarios.language.fields import valid_entries
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.price_entries import PairPriceEntry, PriceEntry
+from scenarios.language.prices import PRICES
 from scenarios.language.releases import NEWEST, KafkaReleases
 from scenarios.language.validation import SourceMap
 from scenarios.references.clients import (
@@ -24,8 +26,8 @@ from scenarios.references.clients import (
     warn_about_leak,
 )
 from scenarios.references.imported_files import ImportedFiles
-from scenarios.resolution.application import resolve_application
-from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
+from scenarios.resolution.application import APPLICATION, resolve_application
+from scenarios.resolution.assignors import AssignorSpec, resolve_assignors, resolve_consumer_assignors, with_releases
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import (
     WarningContext,
@@ -42,38 +44,116 @@ from scenarios.resolution.configs import (
     resolve_state_configs,
     resolve_times,
 )
-from scenarios.resolution.consumer_assignors import resolve_consumer_assignors
-from scenarios.resolution.entry_releases import with_releases
-from scenarios.resolution.event_context import EventContext
-from scenarios.resolution.events import resolve_events
-from scenarios.resolution.hosts import resolve_hosts
-from scenarios.resolution.other_traffic import resolve_other_traffic
-from scenarios.resolution.other_traffic_context import OtherTrafficContext
-from scenarios.resolution.price import resolve_price, warn_about_dollars
-from scenarios.resolution.reassignment_events import check_reassignments
-from scenarios.resolution.rollouts import (
+from scenarios.resolution.consumer_groups import (
     check_rollouts_of_application,
     check_rollouts_of_group,
     first_assignor,
     rolled_out,
+    with_consumer_properties,
 )
-from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
-from scenarios.resolution.subscriptions import with_consumer_properties
-from scenarios.resolution.subtopology_drafts import APPLICATION
+from scenarios.resolution.event_context import EventContext, Releases
+from scenarios.resolution.events import resolve_events
+from scenarios.resolution.neighbors import without_cluster_events
+from scenarios.resolution.other_traffic import OtherTrafficContext, resolve_other_traffic
+from scenarios.resolution.reassignment_events import check_reassignments
+from scenarios.resolution.running_application import KnownTasks, check_start, resolve_hosts, resolve_tasks
 from scenarios.resolution.traffic import resolve_traffic
-from scenarios.resolution.upgrades import Releases
-from scenarios.resolution.workload_events import (
-    lag_scalings,
+from scenarios.resolution.workloads import (
     mark_absent_pods,
     mark_renamed_pods,
     resolve_manifests,
-    workload_notes,
 )
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
-from scenarios.sampling.neighbor_worlds import without_cluster_events
 from scenarios.schema import ScenarioDocument
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
-from simulator.world.world import Application, Start
+from simulator.world.world import Application, PairPrice, Price, Start
+
+_PRICE: Final[ScenarioPath] = ("price",)
+_PAIRS: Final = (*_PRICE, "pairs")
+
+
+def resolve_price(entry: PriceEntry | None, racks: Collection[str] | None, source_map: SourceMap) -> Price | None:
+    """Return the price of the scenario or the provider's built-in price; report a provider without a price.
+
+    `racks`: the racks of brokers, clients and other traffic; None if not all are known.
+    """
+    if entry is None:
+        return None
+    price = _usual_price(entry, source_map)
+    pairs: dict[tuple[str, str], PairPrice] = {}
+    listed: dict[tuple[str, str], int] = {}
+    for i, pair in valid_entries(entry.pairs):
+        path = (*_PAIRS, i)
+        _check_racks(pair, path, racks, source_map)
+        cost = PairPrice(pair.usd_per_gb, _received(pair, path, price, source_map))
+        for key in _directions(pair, path, source_map):
+            if key in listed:
+                message = f"{key[0]} → {key[1]} has a price in pairs[{listed[key]}] already; list it once"
+                source_map.add_mistake(path, message)
+            listed.setdefault(key, i)
+            pairs[key] = cost
+    return price if price is None or not pairs else replace(price, pairs=pairs)
+
+
+def warn_about_dollars(price: Price | None, assignors: Sequence[AssignorSpec], source_map: SourceMap) -> None:
+    """Warn about assignors that minimize dollars, which take one price for all pairs of racks."""
+    if price is None or not price.pairs:
+        return
+    for number, spec in enumerate(assignors):
+        if spec.parameters.get("minimizes") == "dollars":
+            message = f"{spec.label} minimizes dollars at ${price.usd_per_gb:g} per GB between all racks, without pairs"
+            source_map.add_warning(("assignors", number), message)
+
+
+def _usual_price(entry: PriceEntry, source_map: SourceMap) -> Price | None:
+    """Return the price of pairs that are not listed."""
+    known = PRICES.get(entry.provider.lower())
+    if entry.usd_per_gb is not None:
+        return Price(entry.provider, entry.usd_per_gb, "the scenario", _received(entry, _PRICE, known, source_map))
+    if known is None and source_map.is_valid("price"):
+        hint = did_you_mean(entry.provider.lower(), list(PRICES), "providers")
+        advice = "or set a price: {provider: mine, usd_per_gb: 0.03}"
+        source_map.add_mistake(
+            ("price", "provider"), f"no built-in price of {format_value(entry.provider)} ({hint}); {advice}"
+        )
+    elif entry.received_usd_per_gb is not None and source_map.is_valid("price"):
+        source_map.add_mistake(("price", "received_usd_per_gb"), "is a part of usd_per_gb; set usd_per_gb, too")
+    return known
+
+
+def _received(
+    entry: PriceEntry | PairPriceEntry, path: ScenarioPath, usual: Price | None, source_map: SourceMap
+) -> float:
+    """Return the receiver's part of a price; by default, the same fraction as of the usual price."""
+    total, received = entry.usd_per_gb or 0.0, entry.received_usd_per_gb
+    if received is None:
+        if usual is None or usual.usd_per_gb <= 0:
+            return 0.0
+        return usual.received_usd_per_gb / usual.usd_per_gb * total
+    if received > total:
+        message = f"{received:g} is more than usd_per_gb: {total:g}, of which it is a part"
+        source_map.add_mistake((*path, "received_usd_per_gb"), message)
+    return received
+
+
+def _directions(pair: PairPriceEntry, path: ScenarioPath, source_map: SourceMap) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of different racks of an entry, each once; report an entry without any."""
+    pairs = [(source, target) for source in pair.from_racks for target in pair.to_racks if source != target]
+    if not pairs:
+        source_map.add_mistake(path, "from and to are the same rack; only traffic between racks has a price")
+    opposite = [(target, source) for source, target in pairs] if pair.both_ways else []
+    yield from dict.fromkeys([*pairs, *opposite])
+
+
+def _check_racks(
+    pair: PairPriceEntry, path: ScenarioPath, racks: Collection[str] | None, source_map: SourceMap
+) -> None:
+    """Report racks that nothing is in."""
+    for key, names in (("from", pair.from_racks), ("to", pair.to_racks)):
+        for rack in names:
+            if racks is not None and rack not in racks:
+                message = f"unknown rack {format_value(rack)} ({format_list('racks', sorted(racks))})"
+                source_map.add_mistake((*path, key), message)
 
 
 def check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:
@@ -96,11 +176,7 @@ def check_seeds(seeds: Sequence[int], source_map: SourceMap) -> None:
 class ResolvedDocument:
     """What the document of an application or a consumer group describes.
 
-    Attributes:
-        blueprint: the seed-independent part of the world.
-        assignors: the assignors to compare.
-        notes: what was inferred from imported files, one line each.
-        group: the consumer group; None for an application of Kafka Streams.
+    `notes`: what was inferred from imported files, one line each. `group`: None for an application of Kafka Streams.
     """
 
     blueprint: Blueprint
@@ -120,17 +196,11 @@ def resolve_document(
     assignors: tuple[AssignorSpec, ...] | None = None,
     releases: KafkaReleases | None = None,
 ) -> ResolvedDocument:
-    """Resolve a document, and report all mistakes in it.
+    """Resolve a document, and report all mistakes in it; the result is to be used only if there are none.
 
-    Returns what the document describes; to be used only if there are no mistakes.
-
-    Args:
-        document: the document of an application or a consumer group.
-        files: reads the files that the scenario imports.
-        source_map: collects mistakes in the document, and warnings.
-        mistakes: collects mistakes in imported files; those of the source map are among them.
-        is_main: whether its events of brokers, racks and replicas happen: no for what runs beside a scenario.
-        releases: the releases of the document, if they are those of some of the assignors and not of the scenario.
+    `mistakes` collects those in imported files, and has those of the source map. `is_main`: whether events of brokers,
+    racks and replicas happen: no for what runs beside a scenario. `releases`: those of the document, if they are those
+    of some of the assignors and not of the scenario.
     """
     streams_configs, path = document.application.configs, (*APPLICATION, "configs")
     cluster = resolve_cluster(document.cluster, files, source_map, mistakes)
@@ -166,7 +236,8 @@ def resolve_document(
         mistakes=mistakes,
     )
     context.releases.check()
-    events = (*resolve_events(document.events, context), *lag_scalings(workloads))
+    scalings = (workload.scaling for workload in workloads if workload.scaling is not None)
+    events = (*resolve_events(document.events, context), *scalings)
     mark_renamed_pods(clients, workloads, events)
     release = document.cluster.kafka
     if group is None:
@@ -216,8 +287,8 @@ def resolve_document(
         standbys=configs.num_standby_replicas,
         source_map=source_map,
     )
-    other_traffic = resolve_other_traffic(document.other_traffic, other, files)
-    others = frozenset() if other_traffic.traffic is None else other_traffic.traffic.racks
+    other_traffic, traffic_notes = resolve_other_traffic(document.other_traffic, other, files)
+    others = frozenset() if other_traffic is None else other_traffic.racks
     price = resolve_price(document.price, None if other.racks is None else {*other.racks, *others}, source_map)
     warn_about_dollars(price, assignors, source_map)
     check_seeds(document.seeds, source_map)
@@ -250,7 +321,7 @@ def resolve_document(
         next_rebalance_ms=document.application.next_rebalance,
         price=price,
         hosts=hosts,
-        other_traffic=other_traffic.traffic,
+        other_traffic=other_traffic,
     )
     if not mistakes:
         paths = {
@@ -260,7 +331,11 @@ def resolve_document(
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_default_factor(document, blueprint, assignors, source_map)
         entries = list(valid_entries(document.events))
-        restarts = [("events", i, kind) for i, event in entries if (kind := _restart_of_brokers(event)) is not None]
+        restarts = [
+            ("events", i, "upgrade" if event.broker_bounce is None else "broker_bounce")
+            for i, event in entries
+            if event.broker_bounce or (event.upgrade and event.upgrade.brokers)
+        ]
         profile = traffic.profile([(event.at, event.traffic.factor) for _, event in entries if event.traffic])
         warn_about_replication(blueprint, document.seeds[0], restarts, profile, source_map)
         if releases is None:
@@ -270,7 +345,8 @@ def resolve_document(
                 WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)
             )
             warn_about_closing(document, clients, own, source_map)
-    notes = (*application.notes, *traffic.notes, *other_traffic.notes, *workload_notes(workloads), *task_notes)
+    workload_notes = (note for workload in workloads for note in workload.notes)
+    notes = (*application.notes, *traffic.notes, *traffic_notes, *workload_notes, *task_notes)
     return ResolvedDocument(blueprint, assignors, notes, group)
 
 
@@ -295,10 +371,3 @@ def _group_of(
         brokers = document.cluster.configs_of_release()
         groups = group_configs(document.application, brokers, spec.releases.brokers)
     return groups[spec.protocol or GroupProtocol(document.application.configs.group_protocol)]
-
-
-def _restart_of_brokers(event: EventEntry) -> str | None:
-    """Return the kind of an event that restarts brokers, None for any other event."""
-    if event.broker_bounce is not None:
-        return "broker_bounce"
-    return "upgrade" if event.upgrade is not None and event.upgrade.brokers is not None else None

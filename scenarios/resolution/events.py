@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from scenarios.language.closing_entries import PodClosingEvent
 from scenarios.language.errors import format_list
@@ -38,14 +39,18 @@ from scenarios.language.units import format_duration
 from scenarios.language.upgrade_entry import UpgradeEvent
 from scenarios.language.validation import SourceMap
 from scenarios.references.clients import ResolvedClients, check_configs
-from scenarios.resolution.event_context import EventContext
-from scenarios.resolution.partition_events import check_added_partitions, resolve_partitions_added
+from scenarios.resolution.event_context import BROKER_DOWN_MS, BROKER_PAUSE_MS, EventContext, as_bounce
 from scenarios.resolution.pod_events import resolve_pod_event
-from scenarios.resolution.reassignment_events import resolve_reassignment, resolve_replica_move
-from scenarios.resolution.upgrades import BROKER_DOWN_MS, BROKER_PAUSE_MS, as_bounce
-from scenarios.sampling.autoscaling import AutoscalePlan
+from scenarios.resolution.reassignment_events import (
+    check_added_partitions,
+    resolve_partitions_added,
+    resolve_reassignment,
+    resolve_replica_move,
+)
 from scenarios.sampling.event_plans import (
+    HOUR_MS,
     MAX_OCCURRENCES,
+    AutoscalePlan,
     BrokerUpgradePlan,
     ChurnPlan,
     ConfigEdit,
@@ -53,8 +58,8 @@ from scenarios.sampling.event_plans import (
     PartitionsPlan,
     PlannedEvent,
     RollingBouncePlan,
+    TrafficProfile,
 )
-from scenarios.sampling.traffic_profile import HOUR_MS, TrafficProfile
 from simulator.pod_schedules import PodStart, PodStop, always, pod_schedule
 from simulator.world.disturbances import (
     BrokerBounce,
@@ -77,16 +82,16 @@ def warn_about_unfinished_events(
     """Warn about events that the end of the run cuts off."""
     for path, event in located:
         match event:
-            case Crash(down_ms=int(down)) | CrashPlan(down_ms=int(down)) | RackOutage(down_ms=int(down)):
-                _check_return(path, event.at_ms + down, duration_ms, source_map)
-            case BrokerLoss(down_ms=int(down)):
-                _check_return(path, event.at_ms + down, duration_ms, source_map)
+            case Crash() | CrashPlan() | RackOutage() | BrokerLoss():
+                if event.down_ms is not None:
+                    _check_return(path, event.at_ms + event.down_ms, duration_ms, source_map)
             case Join(clients=clients, every_ms=every) | Leave(clients=clients, every_ms=every):
                 times_ms = [event.at_ms + i * every for i in range(len(clients))]
                 verb = "join" if isinstance(event, Join) else "leave"
                 _check_all((*path, "every"), times_ms, f"clients {verb}", duration_ms, source_map)
-            case RollingBouncePlan(clients=clients, pause_ms=pause, interval_ms=interval):
-                times_ms = [event.at_ms - pause + i * interval for i in range(1, len(clients) + 1)]
+            case RollingBouncePlan():
+                numbers = range(1, len(event.clients) + 1)
+                times_ms = [event.at_ms - event.pause_ms + number * event.interval_ms for number in numbers]
                 _check_all(path, times_ms, "clients have restarted", duration_ms, source_map)
             case PodEvent():
                 steps = list(pod_schedule(event, always))
@@ -94,11 +99,9 @@ def warn_about_unfinished_events(
                 stops_ms = sorted(step.at_ms for step in steps if isinstance(step, PodStop))
                 label = "clients have started again" if starts_ms else "clients have been stopped"
                 _check_all(path, starts_ms or stops_ms, label, duration_ms, source_map)
-            case (
-                BrokerBounce(brokers=brokers, down_ms=down, pause_ms=pause)
-                | BrokerUpgradePlan(brokers=brokers, down_ms=down, pause_ms=pause)
-            ):
-                times_ms = [event.at_ms + down + i * (down + pause) for i in range(len(brokers))]
+            case BrokerBounce() | BrokerUpgradePlan():
+                interval_ms = event.down_ms + event.pause_ms
+                times_ms = [event.at_ms + event.down_ms + i * interval_ms for i in range(len(event.brokers))]
                 _check_all(path, times_ms, "brokers have restarted", duration_ms, source_map)
 
 
@@ -127,7 +130,7 @@ TOO_MANY = f"more than the {MAX_OCCURRENCES:,} that can be simulated"
 def resolve_churn(
     event: ChurnEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
 ) -> ChurnPlan | None:
-    """Resolve churn, and report mistakes; return None if the duration is unknown."""
+    """Resolve churn; return None if the duration is unknown."""
     source_map, end_ms = context.source_map, context.duration_ms
     if event.crashes is None and event.joins is None and source_map.is_valid(*path):
         source_map.add_mistake(path, "set crashes, joins or both, such as crashes: 2/h")
@@ -164,7 +167,7 @@ def resolve_churn(
 def resolve_autoscale(
     event: AutoscaleEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
 ) -> AutoscalePlan | None:
-    """Resolve autoscaling, and report mistakes; return None if it cannot be evaluated."""
+    """Resolve autoscaling; return None if it cannot be evaluated."""
     source_map = context.source_map
     if context.duration_ms is None or not clients:
         return None
@@ -188,12 +191,8 @@ def resolve_autoscale(
 class _PresenceChange:
     """An event of clients at one time.
 
-    Attributes:
-        at_ms: the time.
-        path: the path of the event in the scenario.
-        expected: whether they must be present before; None for either.
-        present_after: whether they are present afterwards; None for no change.
-        key: the key of the event that lists them.
+    `expected`: whether they must be present before; None for either. `present_after`: None for no change. `key`: the
+    key of the event that lists them.
     """
 
     at_ms: int
@@ -212,19 +211,19 @@ def check_presence(
 ) -> None:
     """Report joins of present clients, and other events of absent clients.
 
-    Clients count as present while they are temporarily down, and if they are candidates of a random crash. `events`:
-    the events with their paths, without those of autoscaling. `scaled`: the autoscaled clients; other events must not
-    add or remove them.
+    Clients count as present while they are temporarily down, and if they are candidates of a random crash. `scaled`:
+    the autoscaled clients; other events must not add or remove them.
     """
     racks = {plan.name: plan.rack for plan in clients.plans}
     present = {plan.name: plan.starts for plan in clients.plans}
     for path, event in events:
         if isinstance(event, Join | Leave | PodEvent):
             is_temporary = isinstance(event, PodEvent) and not event.is_permanent
-            names = () if is_temporary else event.clients
-            _check_not_scaled((*path, "clients"), [name for name in names if name in scaled], source_map)
             replacements = event.successors if isinstance(event, PodEvent) else ()
-            _check_not_scaled((*path, "replacements"), [name for name in replacements if name in scaled], source_map)
+            for key, names in (("clients", () if is_temporary else event.clients), ("replacements", replacements)):
+                if of_pool := [name for name in names if name in scaled]:
+                    message = format_list("only autoscale can add or remove", of_pool, max_names=4)
+                    source_map.add_mistake((*path, key), message)
     changes = [change for path, event in events for change in _changes(path, event, racks)]
     for change in sorted(changes, key=lambda change: change.at_ms):
         affected = [name for name in change.clients if name not in scaled and present[name] is not change.expected]
@@ -234,11 +233,6 @@ def check_presence(
             source_map.add_mistake((*change.path, change.key), message)
         if change.present_after is not None:
             present.update(dict.fromkeys(change.clients, change.present_after))
-
-
-def _check_not_scaled(path: ScenarioPath, scaled: Sequence[str], source_map: SourceMap) -> None:
-    if scaled:
-        source_map.add_mistake(path, format_list("only autoscale can add or remove", scaled, max_names=4))
 
 
 def _changes(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | None]) -> Iterator[_PresenceChange]:
@@ -255,10 +249,8 @@ def _changes(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | 
             yield _PresenceChange(at_ms, path, successors, expected=False, present_after=True, key="replacements")
         case Crash(at_ms=at_ms, clients=clients, down_ms=down_ms):
             yield _PresenceChange(at_ms, path, clients, expected=True, present_after=False if down_ms is None else None)
-        case ReplaceThread(at_ms=at_ms, clients=clients) | StreamThreads(at_ms=at_ms, clients=clients):
-            yield _PresenceChange(at_ms, path, clients, expected=True, present_after=None)
-        case CrashPlan(at_ms=at_ms, clients=clients) | RollingBouncePlan(at_ms=at_ms, clients=clients):
-            yield _PresenceChange(at_ms, path, clients, expected=True, present_after=None)
+        case ReplaceThread() | StreamThreads() | CrashPlan() | RollingBouncePlan():
+            yield _PresenceChange(event.at_ms, path, event.clients, expected=True, present_after=None)
         case RackOutage(at_ms=at_ms, rack=rack, down_ms=None):
             rack_clients = tuple(name for name in racks if racks[name] == rack)
             yield _PresenceChange(at_ms, path, rack_clients, expected=None, present_after=False)
@@ -268,11 +260,8 @@ def _one_by_one(change: _PresenceChange, every_ms: int) -> Iterator[_PresenceCha
     """Yield one change for all clients at once, or one per client."""
     if every_ms == 0:
         yield change
-        return
-    for i, client in enumerate(change.clients):
-        yield _PresenceChange(
-            change.at_ms + i * every_ms, change.path, (client,), change.expected, change.present_after
-        )
+    for i, client in enumerate(change.clients if every_ms else ()):
+        yield replace(change, at_ms=change.at_ms + i * every_ms, clients=(client,))
 
 
 LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
@@ -280,11 +269,7 @@ LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
 
 
 def resolve_events(entries: Sequence[EventEntry], context: EventContext) -> tuple[PlannedEvent, ...]:
-    """Resolve the events and the hourly traffic, and report mistakes.
-
-    `context`: what events refer to. Returns the planned events in the order of the scenario; empty if there are
-    mistakes.
-    """
+    """Return the events and the hourly traffic in the order of the scenario; empty if there are mistakes."""
     located = list(_locate_events(entries, context))
     if context.source_map.is_valid("events") and context.source_map.is_valid("clients"):
         scaled = _check_autoscales(located, context)
@@ -302,7 +287,7 @@ def resolve_events(entries: Sequence[EventEntry], context: EventContext) -> tupl
         return ()
     factors = [(event.at_ms, event.factor) for _, event in located if isinstance(event, TrafficChange)]
     profile = context.traffic.profile(factors)
-    return tuple(_expand_events([event for _, event in located], profile, context, context.duration_ms))
+    return tuple(_expand_events((event for _, event in located), profile, context, context.duration_ms))
 
 
 def _locate_events(entries: Sequence[EventEntry], context: EventContext) -> Iterator[LocatedEvent]:
@@ -315,27 +300,50 @@ def _locate_events(entries: Sequence[EventEntry], context: EventContext) -> Iter
         kinds = [kind for kind in EVENT_KINDS if getattr(entry, kind) is not None]
         if len(kinds) == 1:
             path = (*path, kinds[0])
-            yield from ((path, event) for event in _resolve(kinds[0], entry, path, context))
+            events = _resolve(getattr(entry, kinds[0]), entry.at, path, context)
+            yield from ((path, event) for event in events if event is not None)
         elif kinds or source_map.is_valid(*path):
             actual = f"found {' and '.join(kinds)}" if kinds else "found none"
             source_map.add_mistake(path, f"expected one of {', '.join(EVENT_KINDS)}; {actual}")
 
 
 def _resolve(
-    kind: str, entry: EventEntry, path: ScenarioPath, context: EventContext
-) -> Iterator[PlannedEvent | AutoscalePlan]:
-    event, at_ms = getattr(entry, kind), entry.at
+    event: Any, at_ms: int, path: ScenarioPath, context: EventContext
+) -> Iterator[PlannedEvent | AutoscalePlan | None]:
+    """Yield the planned events of an event; None if mistakes leave it without a meaning."""
+    source_map = context.source_map
+    disk = Disk(getattr(event, "disk", None) or Disk.UNFLUSHED_LOST)
+    clients: tuple[str, ...] = ()
     if isinstance(event, ClientsEvent):
-        clients = context.clients.find(event.clients, (*path, "clients"), context.source_map)
-        yield from _resolve_clients(event, at_ms, clients, path, context)
+        clients = context.clients.find(event.clients, (*path, "clients"), source_map)
     match event:
+        case LeaveEvent():
+            yield Leave(at_ms, clients, event.every, event.closing())
+        case StaggeredClientsEvent():
+            yield Join(at_ms, clients, event.every)
+        case CrashEvent(pick=None):
+            yield Crash(at_ms, clients, event.down, disk)
+        case CrashEvent(pick=int(pick)):
+            if clients and pick > len(clients):
+                message = f"{pick} is more than the number of clients ({len(clients)})"
+                source_map.add_mistake((*path, "pick"), message)
+            yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, disk)
+        case RollingBounceEvent():
+            yield _resolve_bounce(event, at_ms, clients, path, context)
+        case ChurnEvent():
+            yield resolve_churn(event, at_ms, clients, path, context)
+        case AutoscaleEvent():
+            yield resolve_autoscale(event, at_ms, clients, path, context)
+        case ReplaceThreadEvent():
+            yield ReplaceThread(at_ms, clients)
+        case StreamThreadsEvent():
+            yield StreamThreads(at_ms, clients, event.threads)
         case PodClosingEvent():
-            pod_event = resolve_pod_event(event, at_ms, path, context)
-            yield from () if pod_event is None else (pod_event,)
+            yield resolve_pod_event(event, at_ms, path, context)
         case RackOutageEvent():
             racks = [plan.rack for plan in context.clients.plans if plan.rack is not None]
             context.brokers.check_rack(event.rack, (*path, "rack"), racks)
-            yield RackOutage(at_ms, event.rack, event.down, Disk(event.disk or Disk.UNFLUSHED_LOST))
+            yield RackOutage(at_ms, event.rack, event.down, disk)
         case BrokerLossEvent():
             context.brokers.check_ids(event.brokers, (*path, "brokers"))
             yield BrokerLoss(at_ms, tuple(event.brokers), event.down)
@@ -351,41 +359,10 @@ def _resolve(
         case ReassignmentEvent():
             yield from resolve_reassignment(event, at_ms, path, context)
         case ConfigChangeEvent():
-            context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), context.source_map)
-            yield ConfigEdit(at_ms, check_configs(event.configs, (*path, "configs"), context.source_map))
+            context.clients.check_tags(event.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
+            yield ConfigEdit(at_ms, check_configs(event.configs, (*path, "configs"), source_map))
         case TrafficEvent():
             yield TrafficChange(at_ms, event.factor)
-
-
-def _resolve_clients(
-    event: ClientsEvent, at_ms: int, clients: tuple[str, ...], path: ScenarioPath, context: EventContext
-) -> Iterator[PlannedEvent | AutoscalePlan]:
-    match event:
-        case LeaveEvent():
-            yield Leave(at_ms, clients, event.every, event.closing())
-        case StaggeredClientsEvent():
-            yield Join(at_ms, clients, event.every)
-        case CrashEvent(pick=None):
-            yield Crash(at_ms, clients, event.down, Disk(event.disk or Disk.UNFLUSHED_LOST))
-        case CrashEvent(pick=int(pick)):
-            if clients and pick > len(clients):
-                context.source_map.add_mistake(
-                    (*path, "pick"), f"{pick} is more than the number of clients ({len(clients)})"
-                )
-            disk = Disk(event.disk or Disk.UNFLUSHED_LOST)
-            yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, disk)
-        case RollingBounceEvent():
-            yield _resolve_bounce(event, at_ms, clients, path, context)
-        case ChurnEvent():
-            churn = resolve_churn(event, at_ms, clients, path, context)
-            yield from () if churn is None else (churn,)
-        case AutoscaleEvent():
-            autoscale = resolve_autoscale(event, at_ms, clients, path, context)
-            yield from () if autoscale is None else (autoscale,)
-        case ReplaceThreadEvent():
-            yield ReplaceThread(at_ms, clients)
-        case StreamThreadsEvent():
-            yield StreamThreads(at_ms, clients, event.threads)
 
 
 def _resolve_bounce(
@@ -451,7 +428,7 @@ def _check_autoscales(located: Sequence[LocatedEvent], context: EventContext) ->
 
 
 def _expand_events(
-    events: Sequence[PlannedEvent | AutoscalePlan], profile: TrafficProfile, context: EventContext, duration_ms: int
+    events: Iterable[PlannedEvent | AutoscalePlan], profile: TrafficProfile, context: EventContext, duration_ms: int
 ) -> Iterator[PlannedEvent]:
     """Replace autoscale events by joins and leaves, and traffic events by the resulting traffic."""
     starting = {plan.name for plan in context.clients.plans if plan.starts}

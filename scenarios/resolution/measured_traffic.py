@@ -69,9 +69,8 @@ class MeasuredTopic:
 class MeasuredTraffic:
     """The measured rates and sizes of topics.
 
-    Attributes:
-        topics: the rates by topic; topics without a known rate are omitted.
-        sizes: the size in bytes by topic and partition; None if unknown.
+    `topics`: the rates; topics without a known rate are omitted. `sizes`: bytes by topic and partition; None if
+    unknown.
     """
 
     topics: Mapping[str, MeasuredTopic]
@@ -82,9 +81,7 @@ class MeasuredTraffic:
 class MeasuredFanOut:
     """What brokers receive from producers and send to consumers, by topic.
 
-    Attributes:
-        bytes_in_per_s: mean over the hours in which both are measured.
-        bytes_out_per_s: mean over the same hours.
+    The means are over the hours in which both are measured.
     """
 
     bytes_in_per_s: Mapping[str, float]
@@ -129,13 +126,12 @@ class _Rows:
 
 
 def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) -> tuple[MeasuredTraffic, str]:
-    """Read the measured traffic of topics.
+    """Read the measured traffic of topics, and a SHA-256 of the rows and columns that were read.
 
     `folder`: the output folder of `assignor-sim ingest`. `quantile`: the statistic of the rates within an hour: `mean`,
-    `p50`, `p95` or `p99`. `topics`: the topics to read; rows of other topics are ignored, and not validated. Returns
-    the measured traffic, and a SHA-256 of the rows and columns that were read. The digest identifies the measurements:
-    it does not depend on the order of rows or their distribution over files. Raises FormatError if the folder does not
-    exist, is not the output of `assignor-sim ingest`, or contains invalid rows.
+    `p50`, `p95` or `p99`. `topics`: rows of other topics are ignored, and not validated. The digest does not depend on
+    the order of rows or their distribution over files. Raises FormatError if the folder does not exist, is not the
+    output of `assignor-sim ingest`, or contains invalid rows.
     """
     _check_manifest(folder)
     rate_column = f"bytes_per_s_{quantile}"
@@ -153,11 +149,9 @@ def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) 
 
 
 def read_fan_out(folder: Path) -> tuple[MeasuredFanOut, str]:
-    """Read the bytes in and out of all topics.
+    """Read the bytes in and out of all topics that have both, and a SHA-256 as `read_measured_traffic`.
 
-    `folder`: the output folder of `assignor-sim ingest`. Returns the measurements of topics that have both, and a
-    SHA-256 of what was read, as `read_measured_traffic`. Raises FormatError as `read_measured_traffic`, or if no bytes
-    out are measured.
+    Raises FormatError as `read_measured_traffic`, or if no bytes out are measured.
     """
     _check_manifest(folder)
     rates = _read_table(folder / "rates", ("partition", "hour"), (_MEAN_BYTES,), None)

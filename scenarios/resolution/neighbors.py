@@ -1,54 +1,80 @@
-"""Load the scenarios of neighbors: applications that run at the same time on the same cluster and hosts."""
+"""Applications that run at the same time on the same cluster and hosts: their checks, and their worlds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from scenarios.language.errors import Mistakes, ScenarioError, format_list, format_value
+from scenarios.language.errors import format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.language.yaml_reader import MAX_BYTES
-from scenarios.references.imported_files import ImportedFiles
 from scenarios.sampling.blueprint import Blueprint
-from scenarios.sampling.event_plans import PartitionsPlan
+from scenarios.sampling.event_plans import BrokerUpgradePlan, PartitionsPlan, PlannedEvent, ReassignmentPlan
 from scenarios.schema import ScenarioDocument
-from simulator.world.world import Broker
+from simulator.world.disturbances import (
+    BrokerBounce,
+    BrokerLoss,
+    BrokerUpgrade,
+    Disturbance,
+    RackOutage,
+    Reassignment,
+    ReplicaMove,
+)
+from simulator.world.world import Broker, Topic, World
+
+_CLUSTER_DISTURBANCES = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
+
+
+def without_cluster_events(events: Sequence[PlannedEvent]) -> tuple[PlannedEvent, ...]:
+    """Return the events that concern one application: all except those of brokers, racks and replicas."""
+    kinds = (*_CLUSTER_DISTURBANCES, BrokerUpgradePlan, PartitionsPlan, ReassignmentPlan)
+    return tuple(event for event in events if not isinstance(event, kinds))
+
+
+def neighbor_world(main: World, neighbor: World) -> World:
+    """Return the world of a neighbor on the cluster of another world.
+
+    The brokers, the replicas of topics that both have, the events of brokers and racks, and the duration are those of
+    `main`. The clients, their events (`without_cluster_events`) and the traffic of the application are the neighbor's;
+    other traffic of the cluster counts for `main` only.
+    """
+    topics = {**main.cluster.topics, **neighbor.cluster.topics}
+    for name in main.cluster.topics.keys() & neighbor.cluster.topics.keys():
+        topics[name] = _with_replicas(neighbor.cluster.topics[name], main.cluster.topics[name])
+    cluster_events = (_of_neighbor(event) for event in main.disturbances if isinstance(event, _CLUSTER_DISTURBANCES))
+    return replace(
+        neighbor,
+        cluster=replace(main.cluster, topics=topics),
+        disturbances=(*neighbor.disturbances, *cluster_events),
+        duration_ms=main.duration_ms,
+        other_traffic=None,
+    )
+
+
+def _of_neighbor(event: Disturbance) -> Disturbance:
+    """Return an event of the cluster for a neighbor, whose group keeps the release of its scenario."""
+    if isinstance(event, BrokerUpgrade):
+        return BrokerBounce(event.at_ms, event.brokers, event.down_ms, event.pause_ms)
+    return event
+
+
+def _with_replicas(topic: Topic, placed: Topic) -> Topic:
+    """Return a topic with the replicas and configs of the same topic in another world."""
+    return replace(
+        topic,
+        replicas=placed.replicas,
+        leaders=placed.leaders,
+        in_sync=placed.in_sync,
+        min_insync_replicas=placed.min_insync_replicas,
+        unclean_leader_election=placed.unclean_leader_election,
+        retention=placed.retention,
+    )
+
 
 _CLUSTER_EVENTS = ("rack_outage", "broker_loss", "broker_bounce", "replica_move", "partitions_added", "reassignment")
-
-
-class LoadedScenario(Protocol):
-    """A loaded scenario: what a neighbor must have."""
-
-    @property
-    def blueprint(self) -> Blueprint:
-        """The seed-independent part of its world."""
-
-    @property
-    def imports(self) -> tuple[tuple[str, str], ...]:
-        """The SHA-256 of each imported file, by its name in the scenario."""
-
-
-S = TypeVar("S", bound=LoadedScenario)
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedNeighbor(Generic[S]):
-    """The scenario of a neighbor.
-
-    Attributes:
-        path: the path of its file name in the scenario that lists it.
-        name: the file name.
-    """
-
-    path: ScenarioPath
-    name: str
-    scenario: S
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,53 +117,22 @@ class MainScenario:
         source_map.add_warning(("application", "id"), message)
 
 
-def load_neighbors(
-    main: MainScenario,
-    files: ImportedFiles,
-    source_map: SourceMap,
-    mistakes: Mistakes,
-    load: Callable[[str, Path, MainScenario], S],
-) -> list[LocatedNeighbor[S]]:
-    """Load the scenarios that run alongside another one, and report all mistakes in them.
+def check_neighbors(
+    own: Blueprint, neighbors: Iterable[tuple[ScenarioPath, str, Blueprint]], source_map: SourceMap
+) -> None:
+    """Report neighbors with other brokers, hosts or topics than the scenario, or with an application.id twice.
 
-    `files`: reads their files, and gets the digests of all that they import; `source_map`: collects the mistakes in the
-    list; `load`: loads the scenario of a neighbor from its text and file, or raises a ScenarioError. Returns the valid
-    scenarios.
+    `neighbors`: where the scenario lists each, its name in messages, and its blueprint.
     """
-    neighbors = []
-    for i, name in valid_entries(main.document.alongside):
-        path: ScenarioPath = ("alongside", i)
-        if os.path.realpath(main.folder / name) == os.path.realpath(main.file):
-            message = f"{format_value(name)} is this scenario itself; list the scenarios of other applications"
-            source_map.add_mistake(path, message)
-            continue
-        content = files.read(path, name, str, MAX_BYTES)
-        if content is None:
-            continue
-        try:
-            scenario = load(content.content, main.folder / name, main)
-        except ScenarioError as error:
-            for mistake in error.mistakes:
-                mistakes.add(mistake)
-            continue
-        # A file that the neighbor imports is relative to the folder of the neighbor.
-        for imported, digest in scenario.imports:
-            files.digests[str(PurePosixPath(name).parent / imported)] = digest
-        neighbors.append(LocatedNeighbor(path, name, scenario))
-    return neighbors
-
-
-def check_neighbors(own: Blueprint, neighbors: Sequence[LocatedNeighbor[S]], source_map: SourceMap) -> None:
-    """Report neighbors with other brokers, hosts or topics than the scenario, or with an application.id twice."""
     known = [("this scenario", own)]
-    for neighbor in neighbors:
-        blueprint, name = neighbor.scenario.blueprint, format_value(neighbor.name)
+    for path, label, blueprint in neighbors:
+        name = format_value(label)
         differences = (
             *_brokers(own.brokers, blueprint.brokers),
             *(text for other_name, other in known for text in _differences(other_name, other, blueprint)),
         )
         if differences:
-            source_map.add_mistake(neighbor.path, f"{name}: {differences[0]}")
+            source_map.add_mistake(path, f"{name}: {differences[0]}")
         known.append((name, blueprint))
 
 

@@ -11,7 +11,7 @@ Source: `BrokerTopicStats.updateBytesOut` of Kafka.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,11 +20,61 @@ from scenarios.language.fields import InvalidEntry, valid_entries
 from scenarios.language.other_traffic_entries import OtherGroupEntry, OtherProducerEntry, OtherTrafficSection
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import has_rack_aware_partitioner, parse_release
+from scenarios.language.validation import SourceMap
 from scenarios.references.imported_files import ImportedContent, ImportedFiles
+from scenarios.resolution.application import ResolvedApplication
 from scenarios.resolution.measured_traffic import MeasuredFanOut, read_fan_out
-from scenarios.resolution.other_traffic_context import MEASURED, OTHER_TRAFFIC, OtherTrafficContext, rack_shares
 from scenarios.sampling.blueprint import TopicBlueprint
-from simulator.world.world import UNCOMPRESSED, OtherGroup, OtherProducer, OtherTraffic
+from simulator.world.world import UNCOMPRESSED, OtherGroup, OtherProducer, OtherTraffic, RackShare, topics_written_by
+
+OTHER_TRAFFIC: Final[ScenarioPath] = ("other_traffic",)
+
+MEASURED: Final = "measured"
+"""The name of the producer and the group whose traffic is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTrafficContext:
+    """What other traffic refers to.
+
+    `all_topics`: with invalid ones; None if not all are known. `racks`: those of brokers and clients; None if not all
+    are known. `broker_racks`: sorted. `standbys`: `num.standby.replicas`.
+    """
+
+    application_id: str
+    application: ResolvedApplication
+    topics: Mapping[str, TopicBlueprint]
+    all_topics: Collection[str] | None
+    racks: Collection[str] | None
+    broker_racks: Sequence[str]
+    standbys: int
+    source_map: SourceMap
+
+    @property
+    def written(self) -> frozenset[str]:
+        """Return the topics that the application writes, its changelogs included."""
+        return frozenset(topics_written_by(self.application.subtopologies))
+
+    @property
+    def sources(self) -> list[str]:
+        """Return the topics that the application reads and does not write."""
+        read = dict.fromkeys(topic for part in self.application.subtopologies for topic in part.source_topics)
+        written = self.written
+        return [topic for topic in read if topic not in written and topic in self.topics]
+
+
+def rack_shares(
+    weights: Mapping[str, float], path: ScenarioPath, context: OtherTrafficContext
+) -> tuple[RackShare, ...]:
+    """Return the fraction of each rack, and warn about racks without brokers and clients."""
+    total = sum(weights.values())
+    for rack in weights:
+        if context.racks is not None and rack not in context.racks:
+            known = format_list("racks", sorted(context.racks))
+            message = f"no broker or client is in rack {format_value(rack)} ({known}), so all its bytes cross racks"
+            context.source_map.add_warning(path, message)
+    return tuple(RackShare(rack, weight / total) for rack, weight in weights.items() if weight > 0)
+
 
 _FROM: Final = (*OTHER_TRAFFIC, "from")
 _NOISE: Final = 0.05
@@ -33,45 +83,27 @@ _NOISE: Final = 0.05
 _OF_MEASUREMENTS: Final = ("racks", "client_rack", "includes_application")
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredUsers:
-    """The producer and the group whose traffic is measured, if any.
-
-    Attributes:
-        producers: the producer, or nothing.
-        groups: the group, or nothing.
-        notes: which measurements were used.
-    """
-
-    producers: tuple[OtherProducer, ...] = ()
-    groups: tuple[OtherGroup, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def resolve_measured_users(
     section: OtherTrafficSection,
     producers: Sequence[OtherProducer],
     groups: Sequence[OtherGroup],
     context: OtherTrafficContext,
     files: ImportedFiles,
-) -> MeasuredUsers:
-    """Return what listed producers and groups leave of the measured traffic; report mistakes to the source map.
-
-    `files`: reads the folder. Returns the measured producer and group; nothing without a folder.
-    """
+) -> tuple[tuple[OtherProducer, ...], tuple[OtherGroup, ...], tuple[str, ...]]:
+    """Return what listed producers and groups leave of the measured traffic, with notes; nothing without a folder."""
     source_map = context.source_map
     if section.folder is None:
         for key in _OF_MEASUREMENTS:
             if key in section.model_fields_set and source_map.is_valid(*_FROM):
                 source_map.add_mistake((*OTHER_TRAFFIC, key), "applies to measurements only; set from, or remove it")
-        return MeasuredUsers()
+        return (), (), ()
     measured = files.read_folder(_FROM, section.folder, read_fan_out)
     racks = section.racks or dict.fromkeys(context.broker_racks, 1.0)
     if measured is None:
-        return MeasuredUsers()
+        return (), (), ()
     if not racks:
         source_map.add_mistake(_FROM, "no broker has a rack; set racks, those of the clients that were measured")
-        return MeasuredUsers()
+        return (), (), ()
     places = rack_shares(racks, (*OTHER_TRAFFIC, "racks"), context)
     _warn_about_topics(measured, context)
     written = dict(_produced(measured.content, producers, context))
@@ -81,10 +113,10 @@ def resolve_measured_users(
         "measured traffic of other producers used for": list(written),
         "other consumers read, as multiples of what is produced": shown,
     }
-    return MeasuredUsers(
-        producers=(OtherProducer(MEASURED, written, places),) if written else (),
-        groups=(OtherGroup(MEASURED, tuple(read), places, section.client_rack, share_of=read),) if read else (),
-        notes=tuple(f"{measured.source}: {format_list(note, names)}" for note, names in notes.items() if names),
+    return (
+        (OtherProducer(MEASURED, written, places),) if written else (),
+        (OtherGroup(MEASURED, tuple(read), places, section.client_rack, share_of=read),) if read else (),
+        tuple(f"{measured.source}: {format_list(note, names)}" for note, names in notes.items() if names),
     )
 
 
@@ -169,25 +201,12 @@ _TOLERANCE: Final = 1e-9
 _STORED_AS_SENT: Final = "producer"
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedOtherTraffic:
-    """The other traffic of a scenario.
-
-    Attributes:
-        traffic: the producers and groups; None without the section.
-        notes: which measurements were used.
-    """
-
-    traffic: OtherTraffic | None = None
-    notes: tuple[str, ...] = ()
-
-
 def resolve_other_traffic(
     section: OtherTrafficSection | None, context: OtherTrafficContext, files: ImportedFiles
-) -> ResolvedOtherTraffic:
-    """Resolve other traffic, and report mistakes to the context's `source_map`."""
+) -> tuple[OtherTraffic | None, tuple[str, ...]]:
+    """Return the other traffic, None without the section, and notes on which measurements were used."""
     if section is None:
-        return ResolvedOtherTraffic()
+        return None, ()
     if (
         section.folder is None
         and not section.producers
@@ -202,17 +221,17 @@ def resolve_other_traffic(
         for i, entry in valid_entries(section.producers)
     )
     groups = tuple(_group(entry, (*OTHER_TRAFFIC, "groups", i), context) for i, entry in valid_entries(section.groups))
-    measured = resolve_measured_users(section, producers, groups, context, files)
+    measured_producers, measured_groups, notes = resolve_measured_users(section, producers, groups, context, files)
     other = OtherTraffic(
-        producers=(*producers, *measured.producers),
-        groups=(*groups, *measured.groups),
+        producers=(*producers, *measured_producers),
+        groups=(*groups, *measured_groups),
         topic_codecs=dict(_topic_codecs(context.topics)),
         compression_ratios={str(codec): ratio for codec, ratio in (section.compression_ratios or {}).items()},
     )
     places = [i for i, _ in valid_entries(section.producers)]
     for i, producer in zip(places, producers, strict=True):
         _check_ratios(other, producer, (*OTHER_TRAFFIC, "producers", i), context)
-    return ResolvedOtherTraffic(other, measured.notes)
+    return other, notes
 
 
 def _check_names(section: OtherTrafficSection, context: OtherTrafficContext) -> None:

@@ -32,10 +32,7 @@ DEFAULT_PODS: Final = "25%"
 
 
 def resolve_pod_event(event: PodClosingEvent, at_ms: int, path: ScenarioPath, context: EventContext) -> PodEvent | None:
-    """Resolve an event, and report mistakes to `context.source_map`.
-
-    `context`: what it refers to. Returns the event; None if it has no meaning because of mistakes.
-    """
+    """Resolve an event; return None if it has no meaning because of mistakes."""
     match event:
         case RollingUpdateEvent(kind=None):
             if context.source_map.is_valid(*path, "kind"):
@@ -63,13 +60,9 @@ def _resolve_stateful_set(
         message = "pods of a StatefulSet come back with their names; remove replacements, or set kind: deployment"
         context.source_map.add_mistake((*path, "replacements"), message)
     clients = context.clients.find(event.clients, (*path, "clients"), context.source_map)
+    volume = Volume(event.volume or Volume.ZONAL)
     return StatefulSetUpdate(
-        at_ms,
-        clients,
-        event.closing(),
-        Volume(event.volume or Volume.ZONAL),
-        start_ms=event.start_after,
-        ready_ms=event.ready_after,
+        at_ms, clients, event.closing(), volume, start_ms=event.start_after, ready_ms=event.ready_after
     )
 
 

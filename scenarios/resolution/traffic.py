@@ -17,7 +17,7 @@ from scenarios.references.imported_files import ImportedContent, ImportedFiles
 from scenarios.resolution.application import ResolvedApplication
 from scenarios.resolution.measured_traffic import FloatArray, MeasuredTopic, MeasuredTraffic, read_measured_traffic
 from scenarios.sampling.blueprint import TopicBlueprint
-from scenarios.sampling.traffic_profile import HOURS_A_DAY, TrafficProfile
+from scenarios.sampling.event_plans import HOURS_A_DAY, TrafficProfile
 from scenarios.schema import TrafficSection
 from simulator.plurals import counted
 from simulator.world.world import Subtopology
@@ -29,13 +29,10 @@ TRAFFIC: ScenarioPath = ("traffic",)
 class ResolvedTraffic:
     """The traffic of a scenario.
 
-    Attributes:
-        topics: all topics, with measured rates and sizes.
-        source_bytes_per_s: total rate of all topics that the application reads and does not write: one value, or 24
-            hourly values.
-        hourly: hourly factors from the start; empty if not given.
-        starts_at_ms: the time of day at which the run starts, if topics have hourly rates; else None.
-        notes: which measurements were used, and which are missing.
+    `topics`: all, with measured rates and sizes. `source_bytes_per_s`: total rate of all topics that the application
+    reads and does not write: one value, or 24 hourly values. `hourly`: factors from the start; empty if not given.
+    `starts_at_ms`: the time of day at which the run starts, if topics have hourly rates. `notes`: which measurements
+    were used, and which are missing.
     """
 
     topics: dict[str, TopicBlueprint]
@@ -196,8 +193,7 @@ class _MeasurementOverlay:
 def _means(by_hour: FloatArray) -> FloatArray:
     """Return the mean of the known hours per partition, shape (K,).
 
-    `by_hour`: rates, shape (24, K), NaN where unknown; each partition has at least one known hour. Returns mean rates,
-    shape (K,).
+    `by_hour`: rates, shape (24, K), NaN where unknown; each partition has at least one known hour.
     """
     known = np.isfinite(by_hour)
     means: FloatArray = np.where(known, by_hour, 0.0).sum(axis=0) / known.sum(axis=0)

@@ -1,4 +1,7 @@
-"""Resolve clients that Kubernetes manifests describe: their pods, their events and their autoscalers."""
+"""Resolve clients that Kubernetes manifests describe: their pods, their events and their autoscalers.
+
+A manifest says how Kubernetes replaces pods, which completes the events of a scenario.
+"""
 
 from __future__ import annotations
 
@@ -16,30 +19,38 @@ from scenarios.kubernetes.workload import (
 )
 from scenarios.kubernetes.zones import place_pods, skew
 from scenarios.language.application_entries import ClientEntry
+from scenarios.language.closing_entries import PodClosingEvent
 from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
 from scenarios.language.fields import InvalidEntry, valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.pod_entries import (
+    NodeDrainEvent,
+    RollingUpdateEvent,
+    SpotInterruptionEvent,
+    resolve_pods,
+)
 from scenarios.language.validation import SourceMap
 from scenarios.language.workload_entries import UNNAMED, PodsEntry
 from scenarios.language.yaml_reader import MAX_BYTES
+from scenarios.references.brokers import CLUSTER
+from scenarios.references.clients import ResolvedClients
 from scenarios.references.imported_files import ImportedFiles
+from scenarios.resolution.application import APPLICATION, ResolvedApplication
+from scenarios.resolution.cluster import ResolvedCluster
+from scenarios.resolution.pod_events import DEFAULT_PODS
+from scenarios.sampling.event_plans import PlannedEvent
 from scenarios.schema import ScenarioDocument
-from simulator.world.pod_events import Closing, LagScaling, PodTemplate, Volume
+from simulator.world.pod_events import Closing, DeploymentUpdate, LagScaling, PodController, PodTemplate, Volume
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWorkload:
     """A workload of a scenario.
 
-    Attributes:
-        index: the position of its entry in `clients`.
-        entry: the entry, with the number of pods, their names and racks.
-        manifest: what the manifest says.
-        pods: what the scenario says about pods.
-        replicas: how many pods are up at the start.
-        budget: how many pods evictions may make unavailable; None for no limit.
-        scaling: its autoscaler by lag; None without one.
-        notes: what was assumed or is not modeled.
+    `index`: the position of its entry in `clients`. `entry`: with the number of pods, their names and racks. `pods`:
+    what the scenario says about pods. `replicas`: how many pods are up at the start. `budget`: how many pods evictions
+    may make unavailable; None for no limit. `scaling`: its autoscaler by lag. `notes`: what was assumed or is not
+    modeled.
     """
 
     index: int
@@ -90,12 +101,8 @@ class ResolvedWorkload:
 class WorkloadContext:
     """What manifests refer to.
 
-    Attributes:
-        racks: the racks of the brokers.
-        partitions: the number of partitions of each source topic of the application; None if they are unknown.
-        files: reads the manifests.
-        source_map: collects mistakes at paths of the scenario.
-        mistakes: collects mistakes in manifests.
+    `racks`: those of the brokers. `partitions`: the number of each source topic of the application; None if they are
+    unknown. `mistakes`: collects those in manifests.
     """
 
     racks: Sequence[str]
@@ -104,33 +111,6 @@ class WorkloadContext:
     files: ImportedFiles
     source_map: SourceMap
     mistakes: Mistakes
-
-
-def resolve_workloads(
-    document: ScenarioDocument, context: WorkloadContext
-) -> tuple[ScenarioDocument, tuple[ResolvedWorkload, ...]]:
-    """Replace the clients from manifests by their pods, and report mistakes.
-
-    `context`: what manifests refer to.
-    """
-    workloads, clients = [], list(document.clients)
-    for index, entry in valid_entries(document.clients):
-        if entry.files is None:
-            _check_plain(entry, ("clients", index), context.source_map)
-            continue
-        try:
-            workload = _resolve_workload(entry, index, context)
-        except ManifestError as error:
-            context.mistakes.add(Mistake(error.source, error.line, "", str(error)))
-            workload = None
-        if workload is None:
-            context.source_map.mark_invalid(("clients", index))
-            invalid: Any = InvalidEntry({})
-            clients[index] = invalid
-        else:
-            workloads.append(workload)
-            clients[index] = workload.entry
-    return document.model_copy(update={"clients": clients}), tuple(workloads)
 
 
 def _check_plain(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) -> None:
@@ -273,3 +253,166 @@ def _check_triggers(autoscaler: AutoscalerManifest, entry: ClientEntry, index: i
                 known = format_list("it reads", context.partitions)
                 key = "topic" if "topic" in located.node else "metric"
                 raise located.node.error(f"the application does not read {format_value(topic)} ({known})", key)
+
+
+def resolve_manifests(
+    document: ScenarioDocument,
+    cluster: ResolvedCluster,
+    application: ResolvedApplication,
+    files: ImportedFiles,
+    source_map: SourceMap,
+    mistakes: Mistakes,
+) -> tuple[ScenarioDocument, tuple[ResolvedWorkload, ...]]:
+    """Replace clients from manifests by their pods, and complete their events."""
+    sources = {topic for part in application.subtopologies for topic in part.source_topics}
+    partitions = {name: topic.num_partitions for name, topic in application.topics.items() if name in sources}
+    racks = sorted({broker.rack for broker in cluster.brokers.known or () if broker.rack is not None})
+    known = partitions if source_map.is_valid(*APPLICATION) and source_map.is_valid(*CLUSTER) and partitions else None
+    context = WorkloadContext(racks, document.application.id, known, files, source_map, mistakes)
+    workloads, clients = [], list(document.clients)
+    for index, entry in valid_entries(document.clients):
+        if entry.files is None:
+            _check_plain(entry, ("clients", index), source_map)
+            continue
+        try:
+            workload = _resolve_workload(entry, index, context)
+        except ManifestError as error:
+            mistakes.add(Mistake(error.source, error.line, "", str(error)))
+            workload = None
+        if workload is None:
+            source_map.mark_invalid(("clients", index))
+            invalid: Any = InvalidEntry({})
+            clients[index] = invalid
+        else:
+            workloads.append(workload)
+            clients[index] = workload.entry
+    document = document.model_copy(update={"clients": clients})
+    return (complete_events(document, workloads, source_map) if workloads else document), tuple(workloads)
+
+
+def mark_absent_pods(clients: ResolvedClients, workloads: Sequence[ResolvedWorkload]) -> None:
+    """Let only the pods run at the start that a workload has then."""
+    absent = {name for workload in workloads for name in workload.names[workload.replicas :]}
+    clients.plans = tuple(replace(plan, starts=plan.starts and plan.name not in absent) for plan in clients.plans)
+    clients.scaled = frozenset(name for workload in workloads if workload.scaling for name in workload.names)
+
+
+def mark_renamed_pods(
+    clients: ResolvedClients, workloads: Sequence[ResolvedWorkload], events: Sequence[PlannedEvent]
+) -> None:
+    """Note which clients are pods of a Deployment, as a manifest or an event says: successors have other names."""
+    renamed = {
+        name
+        for workload in workloads
+        if workload.manifest.controller is PodController.DEPLOYMENT
+        for name in workload.names
+    }
+    renamed.update(name for event in events if isinstance(event, DeploymentUpdate) for name in event.clients)
+    clients.plans = tuple(replace(plan, keeps_name=plan.name not in renamed) for plan in clients.plans)
+
+
+def complete_events(
+    document: ScenarioDocument, workloads: Sequence[ResolvedWorkload], source_map: SourceMap
+) -> ScenarioDocument:
+    """Complete the events of pods by the manifests, and report what contradicts them.
+
+    Keys that an event sets itself remain. New pods of a Deployment with surge become clients of their own, named
+    `<name>-next-0` and so on.
+    """
+    events: list[Any] = list(document.events)
+    clients: list[ClientEntry] = list(document.clients)
+    for index, entry in valid_entries(document.events):
+        for kind in ("rolling_update", "node_drain", "spot_interruption"):
+            event, path = getattr(entry, kind), ("events", index, kind)
+            if event is None:
+                continue
+            workload = _workload_of(event, workloads, sum(1 for _ in valid_entries(document.clients)))
+            if workload is None:
+                continue
+            known = _known(event, workload, path, source_map)
+            if _needs_successors(event, known, workload):
+                # The scheduler places new pods of a Deployment like the old ones.
+                successors = workload.entry.model_copy(update={"name": f"{workload.name}-next", "starts": False})
+                if all(successors.name != client.name for _, client in valid_entries(clients)):
+                    clients.append(successors)
+                known["replacements"] = [successors.name]
+            stated = event.model_fields_set - {"clients"}
+            missing = {key: value for key, value in known.items() if key not in stated}
+            entry = entry.model_copy(update={kind: event.model_copy(update=missing)})
+        events[index] = entry
+    return document.model_copy(update={"events": events, "clients": clients})
+
+
+def _workload_of(
+    event: PodClosingEvent, workloads: Sequence[ResolvedWorkload], num_entries: int
+) -> ResolvedWorkload | None:
+    """Return the workload of which all clients of an event are pods."""
+    names = getattr(event, "clients", None)
+    if names is None:  # A drain of a rack, which may have clients of any entry.
+        return workloads[0] if len(workloads) == num_entries == 1 else None
+    for workload in workloads:
+        if set(names) <= {workload.name, *workload.names}:
+            return workload
+    return None
+
+
+def _known(
+    event: PodClosingEvent, workload: ResolvedWorkload, path: ScenarioPath, source_map: SourceMap
+) -> dict[str, Any]:
+    """Return the keys of an event that a manifest and the section `pods` give."""
+    manifest, pods = workload.manifest, workload.pods
+    known: dict[str, Any] = {
+        "grace": manifest.grace_ms,
+        "pre_stop": workload.pre_stop_ms,
+        "close": pods.close,
+        "leaves_group": pods.leaves_group,
+    }
+    match event:
+        case RollingUpdateEvent():
+            known |= _known_of_update(event, workload, path, source_map)
+        case NodeDrainEvent():
+            known |= {"volume": str(workload.volume), **_times(workload)}
+            if workload.budget == 0 and event.max_unavailable is None:
+                message = f"the PodDisruptionBudget of {manifest.name} allows no eviction, so the drain never ends"
+                source_map.add_mistake(
+                    (*path, "max_unavailable"), f"{message}; set max_unavailable, or change the budget"
+                )
+            elif workload.budget:
+                known["max_unavailable"] = workload.budget
+        case SpotInterruptionEvent():
+            known["volume"] = "zonal" if workload.volume == "zonal" else "none"
+    return known
+
+
+def _times(workload: ResolvedWorkload) -> Mapping[str, int]:
+    ready_ms = workload.pods.ready_after + workload.manifest.min_ready_ms
+    return {"start_after": workload.pods.start_after, "ready_after": ready_ms}
+
+
+def _known_of_update(
+    event: RollingUpdateEvent, workload: ResolvedWorkload, path: ScenarioPath, source_map: SourceMap
+) -> Mapping[str, Any]:
+    manifest = workload.manifest
+    if manifest.controller is PodController.STATEFUL_SET:
+        known = {"kind": "stateful_set", "volume": str(workload.volume), **_times(workload)}
+        if manifest.partition and event.clients == [workload.name]:
+            updated = workload.names[max(0, manifest.partition - manifest.first_ordinal) :]
+            if not updated:
+                message = f"the partition of {manifest.name}, {manifest.partition}, lets no pod be updated"
+                source_map.add_mistake(path, message)
+            return {**known, "clients": list(updated) or event.clients}
+        return known
+    if workload.scaling is not None:
+        message = f"an autoscaler scales {manifest.name}: a rolling update of such a Deployment cannot be simulated"
+        source_map.add_mistake(path, f"{message}; name a manifest without the autoscaler")
+    surge, missing = manifest.max_surge or DEFAULT_PODS, manifest.max_unavailable or DEFAULT_PODS
+    return {"kind": "deployment", "max_surge": surge, "max_unavailable": missing, **_times(workload)}
+
+
+def _needs_successors(event: PodClosingEvent, known: Mapping[str, Any], workload: ResolvedWorkload) -> bool:
+    if not isinstance(event, RollingUpdateEvent) or event.replacements is not None or workload.scaling is not None:
+        return False
+    surge = event.max_surge or known.get("max_surge")
+    pods = workload.replicas if event.clients == [workload.name] else len(event.clients)
+    is_deployment = (event.kind or known.get("kind")) == "deployment"
+    return is_deployment and surge is not None and resolve_pods(surge, pods, rounds_up=True) > 0

@@ -55,18 +55,13 @@ class TopicDefaults:
 
 @dataclass(frozen=True, slots=True)
 class TopicBlueprint:
-    """A topic whose replicas may not be placed yet; tuples have one entry per partition.
+    """A topic whose replicas may not be placed yet; tuples have one entry per partition, as in `Topic`.
 
-    Attributes:
-        replicas: broker ids, the preferred leader first; None for Kafka's placement, which depends on the seed.
-        leaders: the leaders; None for the preferred leaders.
-        hourly_bytes_per_s: as in `simulator.world.world.Topic`.
-        in_sync: the in-sync replicas of each partition at the start; None if all are.
-        stated_keys: those of `bytes_per_s`, `size` and `record_size` that the scenario, or its log_dirs file, sets for
-            this topic.
-        configs: topic configs in Kafka's notation; absent keys have the brokers' or Kafka's defaults.
-        topic_id: as in `simulator.world.world.Topic`.
-        has_default_factor: whether nothing states the replication factor, so that Kafka's default of 1 holds.
+    `replicas`: broker ids, the preferred leader first; None for Kafka's placement, which depends on the seed.
+    `leaders`: None for the preferred leaders. `in_sync`: the in-sync replicas at the start; None if all are.
+    `stated_keys`: those of `bytes_per_s`, `size` and `record_size` that the scenario, or its log_dirs file, sets for
+    this topic. `configs`: in Kafka's notation; absent keys have the brokers' or Kafka's defaults. `has_default_factor`:
+    whether nothing states the replication factor, so that Kafka's default of 1 holds.
     """
 
     name: str
@@ -161,9 +156,7 @@ def draw_process_id(seed: int, client: str) -> ProcessId:
 class Blueprint:
     """The seed-independent part of a world; the fields are those of `simulator.world.world.World`.
 
-    Attributes:
-        topic_defaults: the brokers' defaults for topic configs.
-        group_configs: the application's group configs by protocol.
+    `topic_defaults`: the brokers' defaults for topic configs. `group_configs`: those of the application, by protocol.
     """
 
     name: str
@@ -191,14 +184,21 @@ class Blueprint:
         return [plan.name for plan in self.topics if plan.has_default_factor and plan.name in used]
 
     def world(
-        self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol, *, is_neighbor: bool = False
+        self,
+        seed: int,
+        configs: AssignmentConfigs | None = None,
+        protocol: GroupProtocol | None = None,
+        *,
+        is_neighbor: bool = False,
     ) -> World:
-        """Build the world of one run with these assignment configs and this group protocol.
+        """Build the world of one run with its disturbances.
 
-        `is_neighbor` says whether the application runs next to another one; its random events are then drawn
-        independently of the draws of the other. Returns the world with its disturbances. Raises NoPlanError if a
-        reassignment strategy finds no plan.
+        `configs`, `protocol`: None for those of the application. `is_neighbor` says whether the application runs next
+        to another one; its random events are then drawn independently of the draws of the other. Raises NoPlanError if
+        a reassignment strategy finds no plan.
         """
+        configs = configs or self.application.assignment_configs
+        group = self.group_configs[protocol or self.application.group_configs.protocol]
         world = World(
             name=self.name,
             cluster=Cluster(
@@ -208,13 +208,11 @@ class Blueprint:
                 controller=self.controller,
                 replica_lag_time_max_ms=self.replica_lag_time_max_ms,
             ),
-            application=replace(
-                self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
-            ),
-            clients=tuple(plan.to_client(seed, self.group_configs[protocol]) for plan in self.clients),
+            application=replace(self.application, assignment_configs=configs, group_configs=group),
+            clients=tuple(plan.to_client(seed, group) for plan in self.clients),
             duration_ms=self.duration_ms,
             start=self.start,
-            next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,
+            next_rebalance_ms=self.next_rebalance_ms if group.protocol is GroupProtocol.CLASSIC else None,
             price=self.price,
             seed=seed,
             hosts=self.hosts,

@@ -1,19 +1,77 @@
 """Planned events: the events of a scenario that become disturbances once the seed and the configs of a run are known.
 
-Events that depend on neither are `Disturbance` objects already.
+Events that depend on neither are `Disturbance` objects already. Traffic and autoscaling over time need no seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import sys
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from heapq import merge
+from operator import attrgetter
 from typing import Any, Final
 
 from assignors.model.columns import ConsumerUpdate
 from scenarios.language.paths import ScenarioPath
-from simulator.world.disturbances import Disk, Disturbance, LeaderElection
+from simulator.world.disturbances import Disk, Disturbance, Join, LeaderElection, Leave, TrafficChange
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
-from simulator.world.pod_events import Closing
+from simulator.world.pod_events import AT_ONCE, Closing
+
+HOUR_MS: Final = 3_600_000
+HOURS_A_DAY: Final = 24
+
+
+class TrafficProfile:
+    """The traffic factor over time: the factor of the hour times the factor of the last traffic event.
+
+    `hourly`: factors per hour from the start of the run, repeated cyclically; empty for a constant factor of 1.
+    `events`: times and factors of traffic events, in any order; of several at one time, the last applies.
+    `starts_at_ms`: the time of day at which the run starts, if topics have hourly rates; else None.
+    """
+
+    def __init__(
+        self, hourly: Sequence[float], events: Sequence[tuple[int, float]], starts_at_ms: int | None = None
+    ) -> None:
+        # Fractions of the decimal representation keep products of factors and ratios of rates exact.
+        self._hourly = [Fraction(repr(factor)) for factor in hourly] or [Fraction(1)]
+        ordered = sorted(events, key=lambda pair: pair[0])
+        self._times = [at_ms for at_ms, _ in ordered]
+        self._factors = [Fraction(repr(factor)) for _, factor in ordered]
+        self._starts_at_ms = starts_at_ms
+
+    def factor_at(self, at_ms: int) -> Fraction:
+        """Return the traffic factor at a time."""
+        position = bisect_right(self._times, at_ms)
+        factor = self._factors[position - 1] if position else Fraction(1)
+        return self._hourly[at_ms // HOUR_MS % len(self._hourly)] * factor
+
+    def hour_at(self, at_ms: int) -> int | None:
+        """Return the hour of the day (0 to 23) at a time, or None if topics have no hourly rates."""
+        return None if self._starts_at_ms is None else (at_ms + self._starts_at_ms) // HOUR_MS % HOURS_A_DAY
+
+    def change_at(self, at_ms: int) -> TrafficChange:
+        """Return the traffic from a time on."""
+        return TrafficChange(at_ms, float(self.factor_at(at_ms)), self.hour_at(at_ms))
+
+    def changes(self) -> Iterator[TrafficChange]:
+        """Yield all changes in order, without an end if the traffic changes by the hour."""
+        yield from merge(map(self.change_at, self._times), self.hourly_changes(sys.maxsize), key=attrgetter("at_ms"))
+
+    def hourly_changes(self, duration_ms: int) -> Iterator[TrafficChange]:
+        """Yield the changes at full hours, including the start, except at times of traffic events."""
+        if len(self._hourly) == 1 and self._starts_at_ms is None:
+            return
+        event_times = set(self._times)
+        for full_ms in range(-((self._starts_at_ms or 0) % HOUR_MS), duration_ms, HOUR_MS):
+            at_ms = max(full_ms, 0)
+            before = (self.factor_at(at_ms - 1), self.hour_at(at_ms - 1)) if at_ms else (1, None)
+            if (self.factor_at(at_ms), self.hour_at(at_ms)) != before and at_ms not in event_times:
+                yield self.change_at(at_ms)
+
 
 MAX_OCCURRENCES: Final = 20_000
 """The maximum number of occurrences of one event or of the daily traffic profile, for example hourly for two years."""
@@ -21,12 +79,7 @@ MAX_OCCURRENCES: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ConfigEdit:
-    """A config change.
-
-    Attributes:
-        at_ms: the time of the change.
-        changes: new values by field of `AssignmentConfigs`.
-    """
+    """A config change. `changes`: new values by field of `AssignmentConfigs`."""
 
     at_ms: int
     changes: Mapping[str, Any]
@@ -34,15 +87,10 @@ class ConfigEdit:
 
 @dataclass(frozen=True, slots=True)
 class CrashPlan:
-    """A crash of clients that the seed selects.
+    """A crash of `pick` of those clients that are up, selected by the seed.
 
-    Attributes:
-        at_ms: the time of the crash.
-        client_names: the clients as the scenario names them; part of the name of the random stream.
-        clients: all clients to select from.
-        pick: number of clients to select from those that are up.
-        down_ms: as in `simulator.world.disturbances.Crash`.
-        disk: as in `simulator.world.disturbances.Crash`.
+    `client_names`: the clients as the scenario names them; part of the name of the random stream. The other fields are
+    those of `simulator.world.disturbances.Crash`.
     """
 
     at_ms: int
@@ -55,16 +103,11 @@ class CrashPlan:
 
 @dataclass(frozen=True, slots=True)
 class RollingBouncePlan:
-    """A rolling restart of clients.
+    """A rolling restart of clients; other fields are those of `simulator.world.disturbances.RollingBounce`.
 
-    Attributes:
-        client_names: as in `CrashPlan`.
-        clients: the clients in restart order, before shuffling.
-        is_shuffled: whether the seed shuffles the order.
-        changes: the configs that change with the restart, as in `ConfigEdit`.
-        group_configs: those of the new release, by protocol; empty if the release does not change.
-
-    The other fields are those of `simulator.world.disturbances.RollingBounce`.
+    `client_names`: as in `CrashPlan`. `clients`: in restart order, before the seed shuffles it if `is_shuffled`.
+    `changes`: the configs that change with the restart, as in `ConfigEdit`. `group_configs`: those of the new release,
+    by protocol; empty if the release does not change.
     """
 
     at_ms: int
@@ -106,15 +149,9 @@ class BrokerUpgradePlan:
 class ChurnPlan:
     """Random crashes and joins of clients.
 
-    Attributes:
-        at_ms: the start.
-        client_names: as in `CrashPlan`.
-        clients: all clients concerned.
-        until_ms: the end.
-        crashes_per_h: mean number of crashes per hour, over all clients that are up.
-        joins_per_h: mean number of joins per hour of clients that have never been up.
-        down_ms: mean downtime after a crash; None if crashed clients never restart.
-        disk: as in `simulator.world.disturbances.Crash`.
+    `client_names`: as in `CrashPlan`. `crashes_per_h`: mean number over all clients that are up. `joins_per_h`: mean
+    number of clients that have never been up. `down_ms`: mean downtime after a crash; None if crashed clients never
+    restart.
     """
 
     at_ms: int
@@ -129,13 +166,9 @@ class ChurnPlan:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsPlan:
-    """A topic that gets more partitions.
+    """A topic that gets more partitions, `num_partitions` in all.
 
-    Attributes:
-        at_ms: the time.
-        topic: its name.
-        num_partitions: its number of partitions from then on.
-        replicas: the brokers of each new partition; None for Kafka's placement, which depends on the seed.
+    `replicas`: the brokers of each new partition; None for Kafka's placement, which depends on the seed.
     """
 
     at_ms: int
@@ -148,17 +181,9 @@ class PartitionsPlan:
 class ReassignmentPlan:
     """A partition reassignment that a strategy plans from the cluster at that time.
 
-    Attributes:
-        at_ms: the start.
-        path: the path of the event in the scenario.
-        strategy: name in `assignors.replicas.registry`.
-        parameters: parameters of the strategy.
-        topics: topics that may change; None for all.
-        removed: ids of brokers to decommission.
-        replication_factor: as in `assignors.replicas.plan.PlanRequest`.
-        rack_aware: as in `assignors.replicas.plan.PlanRequest`.
-
-    The other fields are those of `simulator.world.disturbances.Reassignment`.
+    `path`: that of the event in the scenario. `strategy`: name in `assignors.replicas.registry`. `topics`: those that
+    may change; None for all. `removed`: ids of brokers to decommission. `replication_factor`, `rack_aware`: as in
+    `assignors.replicas.plan.PlanRequest`. The other fields are those of `simulator.world.disturbances.Reassignment`.
     """
 
     at_ms: int
@@ -184,3 +209,42 @@ PlannedEvent = (
     | PartitionsPlan
     | ReassignmentPlan
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalePlan:
+    """An autoscaled pool of clients; the first clients join first and leave last.
+
+    `bytes_per_s`: capacity of one client. `every_ms`: interval between two evaluations. `closing`: how clients are
+    stopped.
+    """
+
+    at_ms: int
+    clients: tuple[str, ...]
+    bytes_per_s: int
+    every_ms: int
+    min_clients: int
+    max_clients: int
+    closing: Closing = AT_ONCE
+
+    def events(
+        self, present: Collection[str], source_bytes_per_s: Sequence[int], profile: TrafficProfile, duration_ms: int
+    ) -> Iterator[Join | Leave]:
+        """Yield the joins and leaves that match the capacity to the traffic, by time; crashes have no influence.
+
+        `present`: the clients of the pool that are up at the start; `source_bytes_per_s`: traffic of all source topics
+        at factor 1: one value, or 24 hourly values if the profile distinguishes hours.
+        """
+        present = set(present)
+        for at_ms in range(self.at_ms, duration_ms, self.every_ms):
+            base_bytes_per_s = source_bytes_per_s[profile.hour_at(at_ms) or 0]
+            required = math.ceil(base_bytes_per_s * profile.factor_at(at_ms) / self.bytes_per_s)
+            surplus = len(present) - min(max(required, self.min_clients), self.max_clients)
+            if surplus < 0:
+                joining = [client for client in self.clients if client not in present][:-surplus]
+                present.update(joining)
+                yield Join(at_ms, tuple(joining))
+            elif surplus > 0:
+                leaving = [client for client in reversed(self.clients) if client in present][:surplus]
+                present.difference_update(leaving)
+                yield Leave(at_ms, tuple(leaving), closing=self.closing)

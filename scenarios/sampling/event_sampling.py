@@ -1,6 +1,7 @@
 """The sampling of planned events into the disturbances of one run.
 
-Drawn are the clients that crash, the order of restarts, and the times of churn.
+Drawn are the clients that crash, the order of restarts, and the times of churn. Replica assignors plan reassignments
+from the cluster at the time of the event.
 
 Guarantees: the random stream of a draw is named after the event (kind, time, clients), so that other events and the
 assignor do not change it. Absent clients are skipped, and churn skips clients with other events in the same period.
@@ -10,17 +11,26 @@ Complexity: O(clients) per draw; O(1) per churn crash while most clients are up.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from assignors.errors import AssignorError
 from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import TopicPartition
+from assignors.replicas import planning, registry
 from assignors.replicas.admin_utils import assign_replicas_to_brokers
-from scenarios.sampling.client_uptime import ClientUptime
+from assignors.replicas.plan import PlanRequest, PlanStatus, ReplicaAssignor
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, TopicRetention
+from scenarios.language.errors import Mistake, ScenarioError
+from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.sampling.event_plans import (
+    HOUR_MS,
     BrokerUpgradePlan,
     ChurnPlan,
     ConfigEdit,
@@ -30,9 +40,10 @@ from scenarios.sampling.event_plans import (
     ReassignmentPlan,
     RollingBouncePlan,
 )
-from scenarios.sampling.planned_reassignments import plan_reassignment
-from scenarios.sampling.traffic_profile import HOUR_MS
+from simulator.brokers.replication_progress import ReplicationProgress
 from simulator.random_streams import random_stream
+from simulator.timeline import replicas_at, timeline
+from simulator.world.changes import ClientDown, ClientUp
 from simulator.world.disturbances import (
     BrokerUpgrade,
     ConfigChange,
@@ -41,10 +52,225 @@ from simulator.world.disturbances import (
     Join,
     PartitionsAdded,
     Reassignment,
+    ReassignmentTarget,
     RollingBounce,
 )
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.world import Broker, World
+from simulator.world.world import Broker as WorldBroker
+
+
+class _PartitionRow(NamedTuple):
+    """The state of a partition; `bytes_per_s` is None if unknown."""
+
+    topic: str
+    number: int
+    replicas: tuple[int, ...]
+    leader: int
+    in_sync: tuple[int, ...]
+    size_bytes: int
+    bytes_per_s: int | None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Return topic and partition number."""
+        return self.topic, self.number
+
+
+class NoPlanError(ScenarioError):
+    """A strategy that finds no plan. `path`: that of the event in the scenario; `message`: the reason."""
+
+    def __init__(self, source: str, path: ScenarioPath, message: str) -> None:
+        self.path, self.message = path, message
+        super().__init__([Mistake(source, None, format_path(path), message)])
+
+
+MakeStrategy = Callable[[str, Mapping[str, Any]], ReplicaAssignor]
+"""Creates a strategy from its name and parameters."""
+
+
+def make_built_in(name: str, parameters: Mapping[str, Any]) -> ReplicaAssignor:
+    """Create a built-in strategy."""
+    return registry.make(registry.find_strategy(name), parameters)
+
+
+def plan_reassignment(
+    event: ReassignmentPlan, world: World, make_strategy: MakeStrategy = make_built_in
+) -> Reassignment:
+    """Compute a reassignment of the partitions whose replicas change, with the strategy of the event.
+
+    `world`: with all earlier disturbances of brokers and partitions. Raises NoPlanError if the strategy finds no plan.
+    """
+    progress = replicas_at(world, event.at_ms)
+    rows = tuple(_rows(world, progress))
+    alive = progress.replicas.live_brokers().tolist()
+    brokers = tuple(
+        replace(to_replica_broker(broker), is_alive=is_alive)
+        for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
+    )
+    allowed = tuple(broker.id for broker in brokers if broker.is_alive and broker.id not in event.removed)
+    request = PlanRequest(allowed if event.removed else None, event.replication_factor, event.rack_aware)
+    try:
+        retention = tuple((topic.name, topic.retention) for topic in world.cluster.topics.values())
+        plan = _plan(make_strategy, event.strategy, event.parameters, brokers, rows, retention, request, event.topics)
+    except AssignorError as error:
+        raise NoPlanError(world.name, event.path, str(error)) from error
+    except Exception as error:
+        # Only the strategy validates the values of its parameters.
+        message = f"{event.strategy} failed: {type(error).__name__}: {error}"
+        raise NoPlanError(world.name, event.path, message) from error
+    if isinstance(plan, str):
+        raise NoPlanError(world.name, event.path, f"{event.strategy} has no plan: {plan}")
+    changed = [
+        ReassignmentTarget(TopicPartition(row.topic, row.number), replicas)
+        for row, replicas in zip(rows, plan, strict=True)
+        if replicas != row.replicas
+    ]
+    return Reassignment(event.at_ms, tuple(changed), event.throttle_bytes_per_s, event.batch, event.election)
+
+
+def to_replica_broker(broker: WorldBroker) -> BrokerState:
+    """Convert a broker of a world to the type of replica assignors."""
+    return BrokerState(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
+
+
+def _rows(world: World, progress: ReplicationProgress) -> Iterator[_PartitionRow]:
+    """Yield the partitions as Kafka's tools print them; with the target replicas if a reassignment is in progress."""
+    for name in sorted(world.cluster.topics):
+        topic = world.cluster.topics[name]
+        for number in range(topic.num_partitions):
+            key = TopicPartition(name, number)
+            state = progress.replicas.state(key)
+            replicas, in_sync = state.target or state.replicas, progress.replicas.live_in_sync(key)
+            yield _PartitionRow(
+                topic=name,
+                number=number,
+                replicas=replicas,
+                leader=state.leader,
+                in_sync=tuple(broker for broker in replicas if broker in in_sync),
+                size_bytes=round(progress.held_bytes(key)),
+                bytes_per_s=topic.bytes_per_s[number] if topic.has_rates else None,
+            )
+
+
+@lru_cache(maxsize=32)
+def _plan(
+    make_strategy: MakeStrategy,
+    strategy: str,
+    parameters: tuple[tuple[str, Any], ...],
+    brokers: tuple[BrokerState, ...],
+    rows: tuple[_PartitionRow, ...],
+    retention: tuple[tuple[str, TopicRetention | None], ...],
+    request: PlanRequest,
+    topics: tuple[str, ...] | None,
+) -> tuple[tuple[int, ...], ...] | str:
+    """Return the replicas of every row, or the reason why there is no plan.
+
+    The cache serves a comparison, in which every assignor needs the same plan.
+    """
+    state = ClusterState.of(
+        brokers,
+        {row.key: row.replicas for row in rows},
+        leaders={row.key: row.leader for row in rows},
+        size_bytes={row.key: row.size_bytes for row in rows},
+        bytes_per_s={row.key: row.bytes_per_s for row in rows},
+        retention=dict(retention),
+        in_sync={row.key: row.in_sync for row in rows},
+    )
+    assignor = make_strategy(strategy, dict(parameters))
+    plan = planning.plan(assignor, state, request, topics)
+    if plan.replicas is None:
+        status = "not applicable" if plan.status is PlanStatus.NOT_APPLICABLE else str(plan.status)
+        return f"{plan.reason} ({status})"
+    ids = state.ids.tolist()
+    return tuple(tuple(ids[broker] for broker in row if broker != NO_BROKER) for row in plan.replicas.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _Absence:
+    """An additional downtime of a client; `until_ms` is None if the client never returns."""
+
+    from_ms: int
+    until_ms: int | None
+
+    def covers(self, at_ms: int) -> bool:
+        return self.from_ms <= at_ms and (self.until_ms is None or at_ms < self.until_ms)
+
+    def overlaps(self, from_ms: int, until_ms: int | None) -> bool:
+        begins_late = until_ms is not None and self.from_ms > until_ms
+        ends_early = self.until_ms is not None and self.until_ms < from_ms
+        return not begins_late and not ends_early
+
+
+class ClientUptime:
+    """When clients are up, with joins and absences that are added as they are drawn.
+
+    `world`: the world with the disturbances that do not depend on chance.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._starts = {client.name: client.starts for client in world.clients}
+        self._times: dict[str, list[int]] = {client.name: [] for client in world.clients}
+        self._ups: dict[str, list[bool]] = {client.name: [] for client in world.clients}
+        self._joins: dict[str, list[int]] = {client.name: [] for client in world.clients}
+        self._absences: dict[str, list[_Absence]] = {client.name: [] for client in world.clients}
+        for timed in timeline(world):
+            if isinstance(timed.change, ClientUp | ClientDown):
+                self._times[timed.change.client].append(timed.at_ms)
+                self._ups[timed.change.client].append(isinstance(timed.change, ClientUp))
+        for disturbance in world.disturbances:
+            if isinstance(disturbance, Join):
+                for i, client in enumerate(disturbance.clients):
+                    insort(self._joins[client], disturbance.at_ms + i * disturbance.every_ms)
+
+    def is_up(self, client: str, at_ms: int) -> bool:
+        """Return whether a client is up after all events at that time."""
+        return self._absence(client, at_ms) is None and self._is_up_by_events(client, at_ms)
+
+    def is_up_or_returning(self, client: str, at_ms: int) -> bool:
+        """Return whether a client is up, or is down and will return without a join event."""
+        absence, joins = self._absence(client, at_ms), self._joins[client]
+        if absence is not None and (absence.until_ms is None or absence.until_ms in joins):
+            return False
+        if self._is_up_by_events(client, at_ms):
+            return True
+        following = range(bisect_right(self._times[client], at_ms), len(self._times[client]))
+        back_ms = next((self._times[client][i] for i in following if self._ups[client][i]), None)
+        return back_ms is not None and back_ms not in joins
+
+    def is_undisturbed(self, client: str, from_ms: int, until_ms: int | None) -> bool:
+        """Return whether a client has no event from `from_ms` to `until_ms`, both inclusive; None for no end."""
+        times = self._times[client]
+        position = bisect_left(times, from_ms)
+        if position < len(times) and (until_ms is None or times[position] <= until_ms):
+            return False
+        return not any(absence.overlaps(from_ms, until_ms) for absence in self._absences[client])
+
+    def never_joins(self, client: str) -> bool:
+        """Return whether a client is absent at the start and never joins."""
+        return not self._starts[client] and not self._times[client]
+
+    def add_join(self, client: str, at_ms: int) -> None:
+        """Add the join of a client that has never been up."""
+        self._times[client].append(at_ms)
+        self._ups[client].append(True)
+        self._joins[client].append(at_ms)
+
+    def add_absence(self, client: str, from_ms: int, until_ms: int | None) -> None:
+        """Add a downtime of a client that is up; it ends at `until_ms`, or at an earlier join."""
+        joins = self._joins[client]
+        position = bisect_right(joins, from_ms)
+        if position < len(joins) and (until_ms is None or joins[position] < until_ms):
+            until_ms = joins[position]
+        self._absences[client].append(_Absence(from_ms, until_ms))
+
+    def _absence(self, client: str, at_ms: int) -> _Absence | None:
+        return next((absence for absence in self._absences[client] if absence.covers(at_ms)), None)
+
+    def _is_up_by_events(self, client: str, at_ms: int) -> bool:
+        position = bisect_right(self._times[client], at_ms)
+        return self._ups[client][position - 1] if position else self._starts[client]
+
 
 _MAX_TRIES = 8
 _STREAM_NAMES: Final[Mapping[type, str]] = {CrashPlan: "CrashPlan", RollingBouncePlan: "BouncePlan", ChurnPlan: "Churn"}
@@ -89,10 +315,9 @@ def draw_bounce_order(plan: RollingBouncePlan, uptime: ClientUptime, draws: Even
 
 
 def draw_churn(plan: ChurnPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator[Crash | Join]:
-    """Draw joins and crashes as two Poisson processes with exponentially distributed downtimes.
+    """Draw joins and crashes as two Poisson processes with exponentially distributed downtimes; add them to `uptime`.
 
-    `uptime`: the uptime of the clients; drawn joins and crashes are added to it. `draws`: the random streams. Yields
-    all joins, then all crashes, each in order of time.
+    Yields all joins, then all crashes, each in order of time.
     """
     newcomers = [client for client in plan.clients if uptime.never_joins(client)]
     for at_ms, client in zip(

@@ -1,44 +1,148 @@
 """A sweep: the settings of a scenario, its assignors and its seeds.
 
-`load_sweep` reads and checks a sweep file, `scenarios.sweeps.settings` computes settings from its factors, and every
-setting with every assignor and seed is a run. A sweep depends only on its file, so an interrupted one can be resumed.
+`load_sweep` reads and checks a sweep file and computes settings from its factors: a grid, a random sample, or a Latin
+hypercube. Every setting with every assignor and seed is a run. A sweep depends only on its file, so an interrupted one
+can be resumed.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
-from scenarios.language.fields import valid_entries
+from scenarios.language.fields import ListEntry, Name, NameList, valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.section import ScenarioSection
 from scenarios.language.text_files import UnreadableError, read_text
+from scenarios.language.units import LONG_MAX
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
 from scenarios.load import shipped_hint
 from scenarios.shipped import find_scenario, find_shipped, list_sweeps
-from scenarios.sweeps.document import MAX_SETTINGS, DesignEntry, FactorEntry, SweepDocument
-from scenarios.sweeps.settings import Setting, Value, count_settings, generate_settings, is_number
+from simulator.random_streams import random_stream
+
+MAX_SETTINGS: Final = 1_000_000
+
+Text = Annotated[str, Field(max_length=10_000)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, le=LONG_MAX)]
+
+
+def _count_to_seeds(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= 100_000:
+            raise ValueError(f"{format_value(value)}: the number of seeds must be 1 to 100,000")
+        return list(range(1, value + 1))
+    return value
+
+
+def _by_kind(value: Any) -> Any:
+    return {value: True} if value == "grid" else value
+
+
+def _check_range(ends: list[float]) -> list[float]:
+    if ends[0] >= ends[1]:
+        raise ValueError(f"the range from {ends[0]:g} to {ends[1]:g} is empty; put the smaller end first")
+    return ends
+
+
+class FactorEntry(ScenarioSection):
+    """A factor that varies between runs, and its values."""
+
+    name: Name = Field(description="Name in tables and figures.")
+    path: NameList = Field(
+        description="Path in the scenario, as in --set: application.configs.num.standby.replicas. "
+        "Several paths get the same value."
+    )
+    values: Annotated[list[Any], Field(min_length=1, max_length=10_000)] | None = Field(
+        default=None, description="Values, as written in the scenario."
+    )
+    between: Annotated[list[Number], Field(min_length=2, max_length=2), AfterValidator(_check_range)] | None = Field(
+        default=None, description="Range to draw from or to divide into steps, instead of values."
+    )
+    steps: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
+        default=None, description="Number of values of the range in a grid, including both ends."
+    )
+    scale: Literal["linear", "log"] = Field(default="linear", description="Spacing of the values in the range.")
+    whole: bool = Field(default=False, description="Use whole numbers only.")
+    unit: Name | None = Field(default=None, description="Unit appended to numbers in the scenario, such as MB/s.")
+
+
+class DesignEntry(ScenarioSection):
+    """How settings are chosen; exactly one of the three."""
+
+    grid: Literal[True] | None = Field(default=None, description="Every combination of values.")
+    random: Annotated[int, Field(ge=1, le=MAX_SETTINGS)] | None = Field(
+        default=None, description="Number of settings, with each value drawn independently."
+    )
+    latin_hypercube: Annotated[int, Field(ge=2, le=MAX_SETTINGS)] | None = Field(
+        default=None, description="Number of settings, with the values of each factor spread evenly."
+    )
+    seed: Seed = Field(default=1, description="Random seed of the settings; the runs have their own seeds.")
+
+
+class SweepDocument(ScenarioSection):
+    """A sweep: a scenario, the factors to vary in it, and the number of runs."""
+
+    name: Name | None = Field(default=None, description="Name of the sweep; by default the file name.")
+    description: Text | None = Field(default=None, description="Purpose of the sweep.")
+    scenario: Name = Field(description="Scenario: a file next to this one, or the name of a shipped one.")
+    changes: dict[Name, Any] = Field(
+        default={}, alias="set", description="Overrides of the scenario for all runs, by path as in --set."
+    )
+    factors: list[ListEntry[FactorEntry]] = Field(default=[], description="Factors to vary.")
+    design: Annotated[DesignEntry, BeforeValidator(_by_kind)] | None = Field(
+        default=None,
+        description="How settings are chosen from the factors; by default a grid, or only the rows if given.",
+    )
+    rows: Annotated[list[dict[Name, Any]], Field(min_length=1, max_length=MAX_SETTINGS)] | None = Field(
+        default=None, description="Explicit settings with a value for each factor, in addition to those of the design."
+    )
+    assignors: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None,
+        description="Labels of assignors of the scenario, or names of built-in ones; by default all of the scenario.",
+    )
+    baseline: Name | None = Field(
+        default=None, description="Assignor that the others are compared with; by default the first."
+    )
+    seeds: Annotated[list[Seed], BeforeValidator(_count_to_seeds), Field(min_length=1, max_length=100_000)] = Field(
+        default=[1], description="Random seeds of the runs of each setting and assignor; a number n means 1 to n."
+    )
+    tables: list[
+        Literal[
+            "tasks",
+            "assignments",
+            "moves",
+            "task_states",
+            "traffic",
+            "thread_loads",
+            "overloads",
+            "losses",
+            "events",
+            "convergence",
+            "clients",
+            "neighbors",
+        ]
+    ] = Field(default=[], description="Result tables besides runs and rounds.")
+
 
 MAX_RUNS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor of a sweep.
-
-    Attributes:
-        name: name in the sweep file.
-        paths: paths in the scenario that take its value.
-        unit: unit appended to numbers.
-        is_number: whether all its values are numbers.
-    """
+    """A factor of a sweep. `paths` in the scenario take its value; `unit` is appended to numbers."""
 
     name: str
     paths: tuple[str, ...]
@@ -57,18 +161,10 @@ class Factor:
 class Sweep:
     """A validated sweep file.
 
-    Attributes:
-        name: name of the sweep.
-        description: its purpose.
-        text: YAML of the file.
-        scenario: file of the scenario.
-        changes: overrides for all runs, as path and value.
-        settings: distinct settings in the order of the design.
-        assignors: labels or names; empty for those of the scenario.
-        baseline: the assignor that the others are compared with; None for the first.
-        seeds: one run per setting, assignor and seed.
-        tables: result tables besides `runs` and `rounds`.
-        lines: line of each entry that causes overrides, such as `factors[standbys]`, in the file.
+    `changes`: overrides for all runs, as path and value. `settings`: distinct, in the order of the design. `assignors`:
+    labels or names; empty for those of the scenario. `baseline`: None for the first assignor. `seeds`: one run per
+    setting, assignor and seed. `tables`: those besides `runs` and `rounds`. `lines`: line of each entry that causes
+    overrides, such as `factors[standbys]`, in the file.
     """
 
     name: str
@@ -152,12 +248,7 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
         scenario=scenario,
         changes=tuple((path, json.dumps(value, ensure_ascii=False)) for path, value in document.changes.items()),
         factors=tuple(
-            Factor(
-                name=entry.name,
-                paths=tuple(entry.path),
-                unit=entry.unit,
-                is_number=all(is_number(setting[index]) for setting in settings),
-            )
+            Factor(entry.name, tuple(entry.path), entry.unit, all(is_number(setting[index]) for setting in settings))
             for index, (_, entry) in enumerate(entries)
         ),
         settings=settings,
@@ -206,10 +297,8 @@ def _check_names(named: Sequence[tuple[int, str]], places: SourceMap) -> None:
 
 def _check_factors(entries: Sequence[tuple[int, FactorEntry]], document: SweepDocument, places: SourceMap) -> None:
     design = _design(document)
-    if (
-        design is not None
-        and sum(kind is not None for kind in (design.grid, design.random, design.latin_hypercube)) != 1
-    ):
+    kinds = () if design is None else (design.grid, design.random, design.latin_hypercube)
+    if design is not None and sum(kind is not None for kind in kinds) != 1:
         places.add_mistake(("design",), "expected one of grid, random: 100 and latin_hypercube: 100")
     for i, entry in entries:
         path = ("factors", i)
@@ -249,3 +338,65 @@ def _design(document: SweepDocument) -> DesignEntry | None:
     if document.design is None and document.rows is None:
         return DesignEntry(grid=True)
     return document.design
+
+
+Value = Any
+Setting = tuple[Value, ...]
+"""One value per factor, in the order of the factors."""
+
+
+def count_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> int:
+    """Return the number of settings that `generate_settings` returns, including duplicates."""
+    return (
+        design.random
+        or design.latin_hypercube
+        or math.prod(len(factor.values) if factor.values is not None else factor.steps or 2 for factor in factors)
+    )
+
+
+def generate_settings(design: DesignEntry, factors: Sequence[FactorEntry]) -> list[Setting]:
+    """Return the settings of a design; in a grid, the last factor varies fastest."""
+    if design.grid:
+        return list(itertools.product(*map(_levels, factors)))
+    number = count_settings(design, factors)
+    columns = [_draw(factor, number, design) for factor in factors]
+    return list(zip(*columns, strict=True)) if columns else [()]
+
+
+def is_number(value: Value) -> bool:
+    """Return whether a value is numeric (not a boolean)."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _levels(factor: FactorEntry) -> list[Value]:
+    if factor.values is not None:
+        return factor.values
+    return list(dict.fromkeys(_values_at(factor, np.linspace(0.0, 1.0, factor.steps or 2))))
+
+
+def _draw(factor: FactorEntry, number: int, design: DesignEntry) -> list[Value]:
+    """Draw the values of a factor; return one value per setting.
+
+    Each factor has its own random stream, so adding a factor does not change the values of others. In a Latin
+    hypercube, the unit interval is cut into as many strips as there are settings, and each strip is used once (McKay,
+    Beckman and Conover, 1979).
+    """
+    generator = random_stream(design.seed, "design", factor.name)
+    positions = generator.random(number)
+    if design.latin_hypercube:
+        positions = (generator.permutation(number) + positions) / number
+    if factor.values is not None:
+        return [factor.values[int(position * len(factor.values))] for position in positions]
+    return _values_at(factor, positions)
+
+
+def _values_at(factor: FactorEntry, positions: NDArray[np.float64]) -> list[Value]:
+    """Return the values at positions between 0 and 1 of a range, rounded to six digits."""
+    low, high = factor.between or (0.0, 1.0)
+    if factor.scale == "log":
+        values = np.exp(np.log(low) + positions * (np.log(high) - np.log(low)))
+    else:
+        values = low + positions * (high - low)
+    if factor.whole:
+        return [round(value) for value in values.tolist()]
+    return [float(f"{value:.6g}") for value in values.tolist()]

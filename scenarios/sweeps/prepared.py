@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
-from scenarios.assignor_specs import assignor_specs
 from scenarios.language.errors import ScenarioError, SweepError, format_value
-from scenarios.load import AssignorSpec, Scenario, load
-from scenarios.packed_imports import PackedImports, pack_imports
-from scenarios.run_time import predict_run_ms
+from scenarios.load import AssignorSpec, PackedImports, Scenario, assignor_specs, load, pack_imports
+from scenarios.run_estimate import predict_run_ms
 from scenarios.sweeps.design import Sweep
 from simulator.plurals import counted
 
@@ -31,17 +29,9 @@ Other values use the prediction for the nearest loaded value. The smallest and t
 class PreparedSweep:
     """A sweep that is ready to run.
 
-    Attributes:
-        sweep: the sweep file.
-        scenario: the scenario in the first setting.
-        assignors: assignors in place of the sweep's; empty for the sweep's.
-        labels: labels of the assignors.
-        imports: SHA-256 of each file that the scenario imports in any setting, by its name there.
-        packed_imports: those files.
-        run_ms: shape (settings, assignors); predicted time per run.
-        command: the command line.
-        warnings: error messages for invalid factor values.
-        limits: limits of custom assignors.
+    `scenario`: in the first setting. `assignors`: in place of the sweep's; empty for the sweep's. `imports`: SHA-256 of
+    each file that the scenario imports in any setting, by its name there; `packed_imports`: those files. `run_ms`:
+    shape (settings, assignors); predicted time per run. `warnings`: error messages for invalid factor values.
     """
 
     sweep: Sweep
@@ -98,15 +88,15 @@ def prepare_sweep(
     run_ms = np.tile(base_ms, (len(sweep.settings), 1))
     imports = dict(scenario.imports)
     warnings: list[str] = []
-    for variant in variants:
+    for overrides, rows in variants:
         try:
-            varied = load(sweep.scenario, variant.overrides, sweep.name_override)
+            varied = load(sweep.scenario, overrides, sweep.name_override)
         except ScenarioError as error:
             warnings.append(str(error))
         else:
             imports |= dict(varied.imports)
             varied_specs = assignor_specs(varied, names, may_import=may_import)
-            run_ms[variant.settings] *= np.array([predict_run_ms(varied, spec) for spec in varied_specs]) / base_ms
+            run_ms[rows] *= np.array([predict_run_ms(varied, spec) for spec in varied_specs]) / base_ms
     packed = pack_imports(sweep.scenario.parent.resolve(), sorted(imports))
     return PreparedSweep(
         sweep, scenario, tuple(assignors), labels, imports, packed, run_ms, command, tuple(warnings), limits
@@ -129,21 +119,11 @@ def _check_releases(sweep: Sweep, specs: Sequence[AssignorSpec]) -> None:
                 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Variant:
-    """The first setting with another value of one factor.
+def _variants(sweep: Sweep) -> Iterator[tuple[list[tuple[str, str]], NDArray[np.int64]]]:
+    """Yield the first setting with each other loaded value of a factor, as overrides of the scenario.
 
-    Attributes:
-        overrides: the overrides of the scenario.
-        settings: rows of the settings with this value of the factor, or with one that is predicted like it.
+    With them come the rows of the settings with this value of the factor, or with one that is predicted like it.
     """
-
-    overrides: list[tuple[str, str]]
-    settings: NDArray[np.int64]
-
-
-def _variants(sweep: Sweep) -> Iterator[_Variant]:
-    """Yield the variants for which the scenario is loaded."""
     first = sweep.settings[0]
     for index, factor in enumerate(sweep.factors):
         values = {repr(setting[index]): setting[index] for setting in sweep.settings}
@@ -154,7 +134,7 @@ def _variants(sweep: Sweep) -> Iterator[_Variant]:
         for key in values:
             if key in rows:
                 setting = (*first[:index], values[key], *first[index + 1 :])
-                yield _Variant(sweep.overrides(setting), np.array(rows[key]))
+                yield sweep.overrides(setting), np.array(rows[key])
 
 
 def _nearest_loaded(values: Mapping[str, Any]) -> dict[str, str]:

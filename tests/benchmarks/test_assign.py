@@ -20,8 +20,7 @@ from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignor
 from assignors.model.columns import PartitionTable
 from assignors.model.state import ApplicationState
-from scenarios.problem_answers import answer_differences, solve_problem
-from scenarios.problems import Problem, parse_problem
+from scenarios.problems import Problem, answer_differences, parse_problem, solve_problem
 from tests.benchmarks.conftest import AskKafka, Measure
 from tests.benchmarks.efforts import efforts_of, prediction
 

@@ -11,7 +11,7 @@ import markdown
 import pytest
 
 from scenarios.load import loads
-from scenarios.resolution.known_problem import KnownProblem
+from scenarios.resolution.expectations import KnownProblem
 from tests.assignor_sim.conftest import SMALL
 from tools import known_problems
 

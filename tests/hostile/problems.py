@@ -19,8 +19,7 @@ from assignors import registry
 from assignors.containment.guarded_call import time_limit
 from assignors.errors import AssignorError
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import ProblemError, read_problems
+from scenarios.problems import ProblemError, read_problems, solve_problem
 from tests.hostile.mutations import changed_json
 
 FILE: Final = "problems.jsonl"

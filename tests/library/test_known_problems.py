@@ -13,7 +13,7 @@ from assignor_sim.api.running import run
 from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.stored.results import read_stored
 from scenarios.load import load
-from scenarios.resolution.known_problem import Fix, KnownProblem
+from scenarios.resolution.expectations import Fix, KnownProblem
 from scenarios.shipped import list_scenarios
 
 pytestmark = pytest.mark.answers

@@ -15,8 +15,7 @@ import pytest
 from assignors.consumers import registry
 from assignors.consumers.registry import ConsumerProtocol
 from assignors.errors import KafkaError
-from scenarios.consumer_problems import consumer_answer, parse_consumer_problem
-from scenarios.problem_answers import answer_differences, solve_problem
+from scenarios.problems import answer_differences, consumer_answer, parse_consumer_problem, solve_problem
 from tests.parity.recorded_problems import vectors
 
 pytestmark = pytest.mark.answers

@@ -14,7 +14,7 @@ import pytest
 from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from reports.analysis.release_differences import measured_differences
-from scenarios.problem_answers import answer_differences, solve_problem
+from scenarios.problems import answer_differences, solve_problem
 from tests.parity.recorded_problems import vectors
 
 pytestmark = pytest.mark.answers

@@ -17,7 +17,7 @@ import pytest
 
 from pipeline.sweep.job import SweepJob
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
-from scenarios.assignor_specs import assignor_specs
+from scenarios.load import assignor_specs
 from scenarios.load import load as load_scenario
 from scenarios.run import run
 from scenarios.sweeps.design import load_sweep

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from assignors import registry
-from scenarios.problem_answers import answer_differences, solve_problem
-from scenarios.problems import Problem
+from scenarios.problems import Problem, answer_differences, solve_problem
 from tests.kafka_cluster.cluster import KAFKA_VERSION
 from tools.artifacts import kafka_cluster
 from tools.java import build_classpath

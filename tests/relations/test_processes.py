@@ -19,8 +19,7 @@ from ruamel.yaml import YAML
 
 from assignors.model.assignment import TaskAssignor
 from pipeline.worker import RUN_SCHEMA, SweepInputs, simulate_chunks
-from scenarios.assignor_specs import assignor_specs
-from scenarios.load import loads
+from scenarios.load import assignor_specs, loads
 from scenarios.run import run as simulate_scenario
 from simulator.processes.simulation import simulate
 from simulator.results.tables import concat_tables

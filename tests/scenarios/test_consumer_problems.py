@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from scenarios.consumer_problems import consumer_problem_document, parse_consumer_problem
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import ProblemError, read_problems
+from scenarios.problems import (
+    ProblemError,
+    consumer_problem_document,
+    parse_consumer_problem,
+    read_problems,
+    solve_problem,
+)
 from tools.kafka_consumer_oracle.random_groups import RandomConsumerGroup
 
 PROBLEM: dict[str, Any] = {

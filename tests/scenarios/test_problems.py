@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import Problem, ProblemError, parse_problem, problem_document, read_problems
+from scenarios.problems import Problem, ProblemError, parse_problem, problem_document, read_problems, solve_problem
 
 VECTORS = Path(__file__).parents[1] / "parity" / "data" / "public.jsonl.gz"
 JUNK = [None, -1, 0, "x", [], {}, 3.5, True, 10**30, [None], "0_0", {"a": 1}, "\u202e", -(10**30)]

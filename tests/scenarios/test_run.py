@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from scenarios.assignor_specs import assignor_specs
-from scenarios.load import load
+from scenarios.load import assignor_specs, load
 from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.processes.run_options import RunOptions

@@ -15,8 +15,7 @@ import pytest
 import scenarios.time_ranges
 from assignors.containment.isolation import AssignorProcess
 from assignors.errors import CustomAssignorError
-from scenarios.assignor_specs import assignor_specs
-from scenarios.load import Scenario, loads
+from scenarios.load import Scenario, assignor_specs, loads
 from scenarios.run import run
 from scenarios.time_ranges import Repetition, time_ranges
 from simulator.processes.run_options import Observer

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from assignors.model.assignment import AssignmentColumns
-from scenarios.problem_answers import answer_differences, solve_problem
-from scenarios.problems import Problem, parse_problem
+from scenarios.problems import Problem, answer_differences, parse_problem, solve_problem
 from scenarios.suite.benchmark import benchmark_cases
 from scenarios.suite.scale_shapes import SHAPES
 from tools import benchmark_instances as instances

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from assignors.consumers.registry import ConsumerAssignorInfo
 from assignors.errors import KafkaError
 from assignors.model.consumer_group import ConsumerAssignor
-from scenarios.consumer_problems import consumer_answer
+from scenarios.problems import consumer_answer
 from tools.kafka_consumer_oracle.lives import AnsweredProblem
 from tools.kafka_consumer_oracle.oracle import Json
 

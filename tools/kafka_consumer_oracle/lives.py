@@ -9,7 +9,7 @@ from assignors.consumers.next_owned import owned_after
 from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
 from assignors.model.consumer_group import ConsumerAssignment, ConsumerGroupState, partition_key
 from assignors.model.ids import TopicPartition
-from scenarios.consumer_problems import consumer_problem_document
+from scenarios.problems import consumer_problem_document
 from tools.kafka_consumer_oracle.oracle import Json, run_released
 from tools.kafka_consumer_oracle.random_groups import RandomConsumerGroup
 

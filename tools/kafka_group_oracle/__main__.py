@@ -13,8 +13,7 @@ from assignors import registry
 from assignors.built_in_assignors import AssignorInfo
 from assignors.java.hash_order import CollectionOrder
 from assignors.kafka_releases import patch_of
-from scenarios.problem_answers import answer_differences, solve_problem
-from scenarios.problems import Problem
+from scenarios.problems import Problem, answer_differences, solve_problem
 from tools.kafka_group_oracle.configs import config_differences
 from tools.kafka_group_oracle.lives import answered_problems, assignor_of
 from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, CustomClass, Json, read_configs

@@ -14,8 +14,7 @@ from assignors.java.hash_order import CollectionOrder
 from assignors.jvm.assignor import MakeCoordinatorAssignor
 from assignors.jvm.reference import COORDINATOR
 from assignors.kafka_releases import BROKERS
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import Problem
+from scenarios.problems import Problem, solve_problem
 from tools.artifacts import group_oracle
 from tools.java import ask_java, build_classpath
 

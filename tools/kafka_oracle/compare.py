@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problem_answers import answer_differences, solve_problem
-from scenarios.problems import Problem
+from scenarios.problems import Problem, answer_differences, solve_problem
 from tools.kafka_oracle.oracle import Oracle
 
 Json = dict[str, Any]

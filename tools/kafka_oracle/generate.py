@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from typing import Any
 
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import Problem
+from scenarios.problems import Problem, solve_problem
 from tools.kafka_oracle.anomalies import inject_anomaly
 from tools.kafka_oracle.previous_tasks import END_OFFSETS, RUNNING, assign_previous_tasks
 from tools.kafka_oracle.random_applications import (

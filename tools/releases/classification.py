@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reports.analysis.release_differences import ALL
-from scenarios.problem_answers import answer_differences
+from scenarios.problems import answer_differences
 
 Json = dict[str, Any]
 

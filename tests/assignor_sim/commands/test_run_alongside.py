@@ -15,8 +15,7 @@ from typer.testing import CliRunner, Result
 from assignor_sim.api.results import open as open_results
 from assignor_sim.api.running import run as simulate
 from assignor_sim.cli import app
-from scenarios.load import ScenarioError, load
-from scenarios.packed_imports import pack_imports
+from scenarios.load import ScenarioError, load, pack_imports
 
 pytestmark = pytest.mark.answers
 

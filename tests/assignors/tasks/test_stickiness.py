@@ -8,8 +8,7 @@ import pytest
 from assignors.java.hash_order import CollectionOrder, SubsetOrder, in_hash_order
 from assignors.model.state import ApplicationState
 from assignors.tasks.stickiness import CallerCollections, PreviousOwners
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import Problem
+from scenarios.problems import Problem, solve_problem
 from tests.assignors.tasks.sticky_tables import client, state, task
 
 

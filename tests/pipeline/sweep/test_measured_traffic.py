@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from assignor_sim.cli import app
 from pipeline.sweep.job import SweepJob
 from pipeline.worker import RUN_SCHEMA, simulate_chunks
-from scenarios.assignor_specs import assignor_specs
+from scenarios.load import assignor_specs
 from scenarios.load import load as load_scenario
 from scenarios.run import run
 from scenarios.sweeps.design import load_sweep

@@ -15,8 +15,8 @@ import pytest
 from pipeline.sweep import run as run_module
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
-from scenarios.assignor_specs import assignor_specs
 from scenarios.language.errors import SweepError
+from scenarios.load import assignor_specs
 from scenarios.load import load as load_scenario
 from scenarios.run import run as simulate
 from scenarios.sweeps.design import load_sweep

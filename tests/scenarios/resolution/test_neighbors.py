@@ -8,7 +8,7 @@ import pytest
 
 from scenarios.load import Scenario, ScenarioError, load, loads
 from scenarios.run import run
-from scenarios.run_time import predict_run_ms
+from scenarios.run_estimate import predict_run_ms
 from simulator.results.tabulation import tabulate
 from simulator.world.disturbances import BrokerLoss, Crash, RackOutage, TrafficChange
 

@@ -15,7 +15,7 @@ from assignors.replicas.planning import PlanError
 from assignors.replicas.state import ClusterState
 from scenarios.load import Scenario, loads
 from scenarios.sampling.event_plans import ReassignmentPlan
-from scenarios.sampling.planned_reassignments import NoPlanError, plan_reassignment
+from scenarios.sampling.event_sampling import NoPlanError, plan_reassignment
 from simulator.timeline import replicas_at
 from simulator.world.disturbances import LeaderElection, Reassignment
 from simulator.world.world import World

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.sweeps.design import load_sweep
-from scenarios.sweeps.document import DesignEntry, FactorEntry
+from scenarios.sweeps.design import DesignEntry, FactorEntry, count_settings, generate_settings, load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
-from scenarios.sweeps.settings import count_settings, generate_settings
 
 RANGE = FactorEntry(name="load", path=["x"], between=[1.0, 1000.0], scale="log")
 LEVELS = FactorEntry(name="standbys", path=["y"], values=[0, 1, 2])

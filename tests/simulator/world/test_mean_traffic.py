@@ -19,9 +19,8 @@ from assignors.optimum.capacity_bounds import active_shares, standby_shares
 from assignors.optimum.costs import Priority
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.optimal import Optimal
-from scenarios.assignor_specs import assignor_specs
 from scenarios.language.errors import ScenarioError
-from scenarios.load import AssignorSpec, Scenario, load, loads
+from scenarios.load import AssignorSpec, Scenario, assignor_specs, load, loads
 from scenarios.run import run
 from scenarios.shipped import find_scenario
 from simulator.processes.run_options import RunOptions

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problem_answers import answer_differences, solve_problem
-from scenarios.problems import Problem, read_problems
+from scenarios.problems import Problem, answer_differences, read_problems, solve_problem
 
 DATA = Path(__file__).parent / "data" / "former_differences.jsonl"
 

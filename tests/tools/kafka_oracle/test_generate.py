@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from assignors.errors import ConfigError
-from scenarios.problem_answers import solve_problem
-from scenarios.problems import Problem, parse_problem
+from scenarios.problems import Problem, parse_problem, solve_problem
 from tools.kafka_oracle.anomalies import ANOMALIES
 from tools.kafka_oracle.generate import ASSIGNORS, STRATEGIES, generate, make_family
 from tools.kafka_oracle.previous_tasks import RUNNING, UNKNOWN
