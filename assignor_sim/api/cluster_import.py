@@ -54,7 +54,7 @@ class ImportedScenario:
         Returns:
             The path of the scenario file.
         """
-        from scenarios.kafka.observation.rebalances_csv import rebalances_csv
+        from scenarios.kafka.observation.scenario_writer import rebalances_csv
 
         file = Path(path)
         write_text(file, self.text)
@@ -111,8 +111,7 @@ def import_cluster(
             clients is not supported, or its client metrics cannot be used.
         ScenarioError: the observed state is no valid scenario.
     """
-    from scenarios.kafka.dumps.client_metrics import is_address, read_client_metrics
-    from scenarios.kafka.observation.client_calibration import with_client_metrics
+    from scenarios.kafka.observation.client_calibration import is_address, read_client_metrics, with_client_metrics
     from scenarios.kafka.observation.observation import ObservationError
 
     if (bootstrap is None) == (dumps is None):

@@ -20,23 +20,24 @@ from reports.analysis.incident.report import (
     WhatIf,
 )
 from scenarios.kafka.incident.causes import rebalance_causes
-from scenarios.kafka.incident.consumer_night import ObservedConsumerNight, observe_consumer_night
-from scenarios.kafka.incident.consumer_states import (
+from scenarios.kafka.incident.consumer_night import (
+    ObservedConsumerNight,
     RecomputedPartitions,
     compare_partitions,
     find_recorded_assignor,
+    observe_consumer_night,
     recompute_partitions,
 )
 from scenarios.kafka.incident.folder import IncidentFiles
 from scenarios.kafka.incident.night import NightOptions
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
-from scenarios.kafka.observation.consumer_assignor import ReportedAssignor
 from scenarios.kafka.observation.consumer_scenario_writer import (
+    ReportedAssignor,
     consumer_assumptions,
     consumer_scenario_text,
     consumer_warnings,
 )
-from scenarios.kafka.observation.observed_releases import simulated_coordinator_release
+from scenarios.kafka.observation.releases import simulated_coordinator_release
 from scenarios.load import AssignorSpec, Scenario, loads
 
 _RESTARTS: Final = ("restarted", "returned")

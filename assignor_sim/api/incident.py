@@ -21,20 +21,23 @@ from reports.analysis.incident.report import (
     WhatIf,
 )
 from scenarios.kafka.incident.causes import rebalance_causes
-from scenarios.kafka.incident.explained_moves import ProcessNames, explain_moves
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.night import NightOptions, ObservedNight, observe_night
-from scenarios.kafka.incident.recomputation import Recomputed, recompute
-from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
-from scenarios.kafka.incident.state_metrics import StateMetrics, measure_assignment
-from scenarios.kafka.incident.states import StateBuilder
-from scenarios.kafka.incident.unrecorded_offsets import (
+from scenarios.kafka.incident.recomputation import (
     OffsetInfluence,
+    ProcessNames,
+    Recomputed,
     RecomputedTarget,
     RecordedCopies,
+    StateBuilder,
+    StateMetrics,
+    explain_moves,
+    measure_assignment,
+    recompute,
     recompute_target,
     with_reported,
 )
+from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
 from scenarios.kafka.observation.observation import ObservationError, client_names
 from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
 from scenarios.language.releases import UnknownReleaseError, parse_release, reports_task_offsets

@@ -33,9 +33,7 @@ from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PLAN_KIND, PlanResults
 from reports.analysis.plans.tables import BATCHES, BROKERS, MOVES
 from scenarios.clusters.cluster_reader import LoadedCluster
-from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
-from scenarios.kafka.plan_files.changes import ReplicaChange
-from scenarios.kafka.plan_files.scripts import min_duration_ms
+from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, min_duration_ms, split_into_batches
 from scenarios.language.errors import format_list
 from scenarios.planning.imported_plans import evaluate_imported_plan, read_imported_plan
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input

@@ -94,7 +94,7 @@ def cluster(
     from pathlib import Path
 
     from scenarios.clusters.cluster_generator import ClusterShape, generate_cluster
-    from scenarios.kafka.plan_files.cluster import cluster_files
+    from scenarios.kafka.plan_files import cluster_files
     from simulator.results.result_directory import ResultsError, write_results
 
     with exit_on_error(ValueError, ResultsError):

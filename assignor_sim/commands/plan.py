@@ -165,7 +165,7 @@ def plan(
     from reports.render.terminal.plans import render
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.observation import ObservationError
-    from scenarios.kafka.plan_files.batches import BatchLimits
+    from scenarios.kafka.plan_files import BatchLimits
     from scenarios.language.errors import ScenarioError
     from scenarios.language.text_files import UnreadableError
     from scenarios.planning.plan_input import PlanOptions, read_topics

@@ -12,17 +12,15 @@ from assignors.registry import AssignorLike
 from scenarios.kafka.live.admin_api import AdminApi
 from scenarios.kafka.live.group_polling import (
     PolledGroup,
+    PolledObserver,
     TaskPartitions,
     TransientError,
     find_protocol,
     poll_group,
     with_offsets,
 )
-from scenarios.kafka.live.polled_observation import PolledObserver
-from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
-from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, Observation, check_stated_racks
 from scenarios.kafka.observation.scenario_writer import list_assumptions
-from scenarios.kafka.observation.stated_racks import check_stated_racks
 from scenarios.load import ScenarioError
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_events import (

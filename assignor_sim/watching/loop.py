@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 from assignor_sim.watching.group_watcher import GroupWatcher, retry_delay_s
+from scenarios.kafka.live.admin_api import open_cluster
 from scenarios.kafka.live.client_properties import ClientSettings
 from scenarios.kafka.live.group_polling import TransientError
-from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.watch.watch_events import WatchEvent
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from scenarios.kafka.formats.consumer_groups import parse_group_members
-from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
+from scenarios.kafka.formats.groups import parse_group_members
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_dirs import parse_replica_sizes
-from scenarios.kafka.formats.log_files import (
+from scenarios.kafka.formats.logs import (
     LogBounds,
+    LoggedRebalance,
     find_bounds,
     heads_by_file,
     join_rotated,
+    parse_rebalances,
     split_log,
     with_heads,
 )
-from scenarios.kafka.formats.topics import NO_LEADER, parse_topics
+from scenarios.kafka.formats.topics import NO_LEADER, parse_replica_sizes, parse_topics
 
 Row = dict[str, Any]
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 from pipeline.ingest.dump_worker import RotatedLogs, describe_bounds, parse_texts
 from pipeline.ingest.sources import SourceFile, names_in_rows
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, SIZES, Table
-from scenarios.kafka.formats.leader_log import RELEVANT_LINE
-from scenarios.kafka.formats.log_files import LogBounds
+from scenarios.kafka.formats.logs import RELEVANT_LINE, LogBounds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

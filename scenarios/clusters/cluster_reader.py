@@ -19,11 +19,10 @@ from assignors.replicas.retention import parse_retention
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, TopicRetention
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, parse_reassignment
-from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
-from scenarios.kafka.live.describe import describe_cluster
-from scenarios.kafka.plan_files.changes import LogDirs
+from scenarios.kafka.formats.topics import DescribedTopic, parse_partition_sizes, parse_topics
+from scenarios.kafka.live.topics import describe_cluster
+from scenarios.kafka.plan_files import LogDirs
 from scenarios.language.errors import Mistake, ScenarioError, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.load import load, loads

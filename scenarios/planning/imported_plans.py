@@ -16,8 +16,7 @@ from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
-from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, replica_changes
+from scenarios.kafka.plan_files import BatchLimits, LogDirs, ReplicaChange, replica_changes
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
 from scenarios.planning.plan_input import PlanInput
 from scenarios.planning.strategy_results import (

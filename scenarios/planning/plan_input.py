@@ -15,8 +15,7 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.broker_list import parse_broker
 from scenarios.kafka.formats.reassignment import parse_topics_to_move
-from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import LogDirs
+from scenarios.kafka.plan_files import BatchLimits, LogDirs
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_list, format_value
 from simulator.plurals import counted, plural
 

@@ -23,9 +23,7 @@ from assignors.replicas.plan_evaluation import (
 )
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.state import ClusterState
-from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes
-from scenarios.kafka.plan_files.files import plan_files
+from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, partitions_to_elect, plan_files, replica_changes
 from scenarios.planning.plan_input import PlanInput
 from simulator.plurals import counted
 

@@ -13,8 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.topic_patterns import match_topics
-from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
+from scenarios.kafka.formats.topology import (
+    DescribedSource,
+    DescribedStore,
+    DescribedSubtopology,
+    match_topics,
+    parse_topology,
+)
 from scenarios.kafka.naming import (
     changelog_topic,
     full_topic_name,

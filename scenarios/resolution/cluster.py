@@ -8,8 +8,7 @@ from typing import Final
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import parse_broker_list
-from scenarios.kafka.formats.log_dirs import parse_partition_sizes
-from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
+from scenarios.kafka.formats.topics import DescribedTopic, parse_partition_sizes, parse_topics
 from scenarios.language.application_entries import RepartitionEntry, StoreEntry
 from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
 from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, PartitionDefaults, TopicEntry

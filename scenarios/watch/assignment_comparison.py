@@ -19,8 +19,8 @@ from dataclasses import replace
 
 from assignors.errors import AssignorError
 from assignors.model.consumer_group import ConsumerAssignor, ConsumerGroupState, ConsumerMember
-from scenarios.kafka.formats.topic_patterns import compile_pattern
-from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot, SnapshotMember
+from scenarios.kafka.formats.topology import compile_pattern
+from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, SnapshotMember
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
 from scenarios.watch.predicted_assignment import PredictedAssignment, find_differences
 from scenarios.watch.prediction import predict_classic, predict_streams

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase, GroupSnapshot
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot
 from scenarios.watch.assignment_comparison import compare_assignment, unknown_prediction
 from scenarios.watch.forecast import SimulatedDowntimes
 from scenarios.watch.polls import ComparedPrediction, Poll, PredictionVerdict, process_names

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase, GroupSnapshot
-from scenarios.kafka.observation.observation import ObservedProcess, client_names
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot, ObservedProcess, client_names
 from scenarios.watch.predicted_assignment import PredictedAssignment, TaskDifference
 from scenarios.watch.watch_events import counted_processes, counted_tasks
 from scenarios.watch.watched_group import WatchedGroup

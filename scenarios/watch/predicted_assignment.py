@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.observation.group_snapshot import GroupSnapshot
+from scenarios.kafka.observation.observation import GroupSnapshot
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from assignors.errors import AssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, UNKNOWN_THREAD, ApplicationState, KafkaStreamsState
-from scenarios.kafka.observation.group_snapshot import GroupSnapshot, SnapshotMember
+from scenarios.kafka.observation.observation import GroupSnapshot, SnapshotMember
 from scenarios.watch.predicted_assignment import PredictedAssignment
 from scenarios.watch.watched_application import WatchedApplication
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from scenarios.kafka.observation.group_snapshot import GroupKind
+from scenarios.kafka.observation.observation import GroupKind
 from simulator.plurals import counted
 
 _WIDTH: Final = 80

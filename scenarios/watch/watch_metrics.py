@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase, GroupSnapshot
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot
 from scenarios.watch.monitor import MonitorStatus
 from scenarios.watch.polls import PredictionVerdict
 from scenarios.watch.watch_events import ALARMS, EventKind

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Final
 
 from scenarios.kafka.formats.broker_list import parse_broker_api_versions, parse_broker_list
-from scenarios.kafka.formats.consumer_groups import parse_group_members, parse_group_states
-from scenarios.kafka.formats.exposition import parse_samples
-from scenarios.kafka.formats.leader_log import parse_rebalances
+from scenarios.kafka.formats.client_metrics import parse_samples
+from scenarios.kafka.formats.groups import (
+    parse_group_members,
+    parse_group_states,
+    parse_streams_members,
+)
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_dirs import parse_partition_sizes
-from scenarios.kafka.formats.log_files import read_client_log, split_log
+from scenarios.kafka.formats.logs import parse_rebalances, read_client_log, split_log
 from scenarios.kafka.formats.properties import parse_properties, parse_streams_properties
 from scenarios.kafka.formats.reassignment import parse_reassignment, parse_topics_to_move
-from scenarios.kafka.formats.streams_groups import parse_streams_members, parse_streams_offsets, parse_streams_states
-from scenarios.kafka.formats.topics import parse_topics
+from scenarios.kafka.formats.topics import parse_partition_sizes, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from tests.hostile.commands import command_failure
 from tests.hostile.mutations import HOSTILE_TEXTS, changed_json, damaged_text
@@ -51,8 +52,6 @@ IMPORTERS: Final[Mapping[str, tuple[Callable[[str], object], tuple[str, ...]]]] 
     "group members": (parse_group_members, ("groups_*.txt",)),
     "group states": (parse_group_states, (_STATES,)),
     "streams group members": (parse_streams_members, ("streams_members*.txt",)),
-    "streams group offsets": (parse_streams_offsets, ("streams_offsets*.txt",)),
-    "streams group states": (parse_streams_states, ("streams_state*.txt",)),
     "log dirs": (parse_partition_sizes, ("log_dirs.txt",)),
     "leader logs": (parse_rebalances, ("leader_*.log",)),
     "collected logs": (lambda text: [read_client_log(log) for log in split_log(text)], (_COLLECTED, "leader_*.log")),

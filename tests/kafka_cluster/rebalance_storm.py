@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from scenarios.kafka.formats.leader_log import RELEVANT_LINE, parse_rebalances
+from scenarios.kafka.formats.logs import RELEVANT_LINE, parse_rebalances
 from tests.kafka_cluster.applications import Hosts, describe_topology, prepare
 from tests.kafka_cluster.cluster import KafkaCluster
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.clusters.cluster_reader import read_cluster
-from scenarios.kafka.plan_files.files import ELECTION, REASSIGNMENT, ROLLBACK
+from scenarios.kafka.plan_files import ELECTION, REASSIGNMENT, ROLLBACK
 from tests.kafka_cluster.cluster import KafkaCluster
 
 with warnings.catch_warnings():

@@ -16,8 +16,7 @@ from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import ClusterState
 from scenarios.clusters.cluster_reader import read_cluster
 from scenarios.kafka.formats.reassignment import parse_reassignment, reassignment_json
-from scenarios.kafka.plan_files.changes import partitions_to_elect, replica_changes
-from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
+from scenarios.kafka.plan_files import REASSIGNMENT, partitions_to_elect, plan_files, replica_changes
 from scenarios.load import load
 from simulator.timeline import timeline
 from simulator.world.changes import ReplicationStep

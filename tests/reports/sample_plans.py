@@ -14,8 +14,7 @@ from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import BrokerState, ClusterState
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PlanResults
-from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.kafka.plan_files.changes import replica_changes
+from scenarios.kafka.plan_files import BatchLimits, replica_changes
 
 GB = 1_000_000_000
 NAMES = ("prod", "even", "greedy", "az1", "az2")

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from scenarios.kafka.formats.broker_list import parse_broker_api_versions
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.reassignment import parse_reassignment
-from scenarios.kafka.formats.topics import parse_topics
+from scenarios.kafka.formats.topics import parse_partition_sizes, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import ScenarioError, loads

@@ -1,4 +1,4 @@
-"""Files of a folder of dumps; the format of each file is detected by its content."""
+"""Files of a folder of dumps, of detected formats, and what they say about the cluster and the clients."""
 
 from __future__ import annotations
 
@@ -6,38 +6,41 @@ import codecs
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
-from scenarios.kafka.formats.consumer_groups import (
+from scenarios.kafka.formats.groups import (
     GroupMember,
     GroupState,
+    StreamsGroupMember,
     UnlistedAssignmentsError,
     parse_group_members,
     parse_group_states,
+    parse_streams_members,
 )
-from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_dirs import parse_partition_sizes
-from scenarios.kafka.formats.log_files import (
+from scenarios.kafka.formats.logs import (
     CLIENT_PATTERN,
     MESSAGE_KEYS,
     VERSION_PATTERN,
     ClientLog,
+    LoggedRebalance,
     ProcessLog,
     move_heads,
+    parse_rebalances,
     read_client_log,
     split_log,
 )
 from scenarios.kafka.formats.properties import PREFIX_PATTERN, parse_streams_properties
-from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
-from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
+from scenarios.kafka.formats.topics import DescribedTopic, parse_partition_sizes, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
-from scenarios.kafka.observation.observation import ObservationError
+from scenarios.kafka.observation.observation import ObservationError, ObservedBroker, ObservedTopic
+from scenarios.kafka.observation.releases import LoggedRelease
+from scenarios.language.errors import format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from simulator.results.files import open_regular
 
@@ -120,12 +123,7 @@ _PACKED: Final = ".gz"
 
 @dataclass(frozen=True, slots=True)
 class Dump(Generic[T]):
-    """The content of a file.
-
-    Attributes:
-        file: File name.
-        content: Parsed content.
-    """
+    """The content of a file."""
 
     file: str
     content: T
@@ -359,3 +357,101 @@ def _parse(dump: Dump[str], parse: Callable[[str], T]) -> Dump[T]:
 def _check_topology(text: str) -> str:
     parse_topology(text)
     return text
+
+
+def with_printed_topology(dumps: Dumps, group: str) -> Dumps:
+    """Return dumps with the topology that an application prints to its log, if they have no other.
+
+    `group`: `application.id`. Raises ObservationError if logs print different topologies.
+    """
+    printed = [Dump(log.file, log.content.topologies) for log in _logs_of(dumps, group) if log.content.topologies]
+    if dumps.topology is not None or not printed:
+        return dumps
+    last = [Dump(log.file, log.content[-1]) for log in printed]
+    for other in last[1:]:
+        if other.content.strip() != last[0].content.strip():
+            raise ObservationError(
+                f"{last[0].file} and {other.file} print different topologies; add the right one as a file"
+            )
+    remark = f"The topology is that which the application prints in {last[0].file}."
+    if len({text.strip() for text in printed[0].content}) > 1:
+        remark = f"{remark} It prints several different ones there; this is the last."
+    return replace(dumps, topology=last[0], remarks=(*dumps.remarks, remark))
+
+
+def logged_release(dumps: Dumps, group: str) -> LoggedRelease | None:
+    """Return the release that the clients of a group have logged last; None if they logged none."""
+    logged = [(log.content.version, log.file) for log in _logs_of(dumps, group) if log.content.version is not None]
+    if not logged:
+        return None
+    version, file = max(logged, key=lambda item: item[0].at_ms or 0)
+    others = {other.version for other, _ in logged} - {version.version}
+    return LoggedRelease(version.version, file, tuple(sorted(others)))
+
+
+def _logs_of(dumps: Dumps, group: str) -> list[Dump[ClientLog]]:
+    """Return the logs that are not only of other groups."""
+    return [log for log in dumps.client_logs if not log.content.groups or group in log.content.groups]
+
+
+NO_RATES: Final = (
+    "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics, as in "
+    "--set 'cluster.topics[NAME].bytes_per_s=10 MB/s'."
+)
+"""Assumption of every observation of dumps."""
+
+
+def observed_brokers(
+    dumps: Dumps, topics: Iterable[DescribedTopic | ObservedTopic], assumptions: list[str] | None = None
+) -> tuple[ObservedBroker, ...]:
+    """Return the brokers by id; without a list of brokers, those that have replicas of topics.
+
+    `assumptions`: gets what is assumed.
+    """
+    if dumps.brokers is not None:
+        listed = sorted(dumps.brokers.content, key=lambda broker: broker.id)
+        return tuple(ObservedBroker(broker.id, broker.rack) for broker in listed)
+    if assumptions is not None:
+        assumptions.append("No output of kafka-broker-api-versions.sh: brokers are assumed to have no racks.")
+    ids = {broker for topic in topics for replicas in topic.replicas for broker in replicas}
+    return tuple(ObservedBroker(broker, None) for broker in sorted(ids))
+
+
+def broker_release(dumps: Dumps) -> str | None:
+    """Return the release of all brokers; None if it is unknown or differs."""
+    releases = {broker.release for broker in dumps.brokers.content} if dumps.brokers else set[str | None]()
+    return next(iter(releases)) if len(releases) == 1 else None
+
+
+def observed_topics(
+    dumps: Dumps, names: Iterable[str], topics: Mapping[str, DescribedTopic], assumptions: list[str]
+) -> tuple[ObservedTopic, ...]:
+    """Return topics with the sizes of their partitions.
+
+    `assumptions`: gets what is assumed.
+    """
+    sizes = dumps.sizes.content if dumps.sizes else {}
+    observed = tuple(observed_topic(topics[name], sizes) for name in names)
+    unsized = [
+        topic.name
+        for topic in observed
+        if any(TopicPartition(topic.name, partition) not in sizes for partition in range(len(topic.replicas)))
+    ]
+    if dumps.sizes is not None and unsized:
+        listed = format_list("topics", unsized)
+        assumptions.append(f"{dumps.sizes.file} lacks sizes of partitions, which are assumed empty ({listed}).")
+    return observed
+
+
+def observed_topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) -> ObservedTopic:
+    """Return a topic with the sizes of its partitions, if any is known."""
+    size_bytes = [sizes.get(TopicPartition(topic.name, partition)) for partition in range(len(topic.replicas))]
+    has_sizes = any(size is not None for size in size_bytes)
+    return ObservedTopic(
+        topic.name,
+        topic.replicas,
+        topic.leaders,
+        tuple(size or 0 for size in size_bytes) if has_sizes else None,
+        topic_id=topic.topic_id,
+        configs=topic.configs,
+    )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scenarios.kafka.formats.exposition import parse_samples
+from scenarios.kafka.formats.client_metrics import parse_samples
 from scenarios.kafka.formats.lines import FormatError, numbered_lines
 from scenarios.language.units import parse_bytes, parse_bytes_per_s
 
@@ -31,8 +31,6 @@ class ListedBroker:
     """A broker of a list; None for unknown properties.
 
     Attributes:
-        id: Broker id.
-        rack: `broker.rack`.
         capacity_bytes: Disk capacity.
         capacity_bytes_per_s: Network throughput.
         release: Kafka release, inferred from API versions; always None in CSV.

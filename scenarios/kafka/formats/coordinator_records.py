@@ -22,10 +22,16 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from assignors.java.hash_order import string_hash
-from scenarios.kafka.formats.consumer_protocol import encode_assignment, encode_subscription
+from scenarios.kafka.formats.binary_messages import (
+    FieldSchema,
+    Message,
+    MessageSchema,
+    decode_message,
+    encode_assignment,
+    encode_subscription,
+)
+from scenarios.kafka.formats.binary_messages import FieldSchema as F
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.message_schemas import FieldSchema, Message, MessageSchema, decode_message
-from scenarios.kafka.formats.message_schemas import FieldSchema as F
 from scenarios.kafka.formats.record_batches import LogRecord
 
 DEFAULT_PARTITIONS: Final = 50
@@ -77,7 +83,8 @@ _CLASSIC_MEMBER = (
 )
 _KEY_VALUE = (F("key", "string"), F("value", "string"))
 _TASKS = (F("subtopologyId", "string"), F("partitions", "int32", is_array=True))
-_TASKS_WITH_EPOCHS = (*_TASKS, F("assignmentEpochs", "int32", is_array=True, nullable_since=0, tag=0))
+_EPOCHS = F("assignmentEpochs", "int32", is_array=True, nullable_since=0, tag=0)
+_TASKS_WITH_EPOCHS = (*_TASKS, _EPOCHS)
 _TOPIC = (
     F("name", "string"),
     F("partitions", "int32"),
@@ -99,10 +106,7 @@ _SUBTOPOLOGY = (
     F("copartitionGroups", _COPARTITION_GROUP, is_array=True),
 )
 _TOPIC_PARTITIONS = (F("topicId", "uuid"), F("partitions", "int32", is_array=True))
-_TOPIC_PARTITIONS_WITH_EPOCHS = (
-    *_TOPIC_PARTITIONS,
-    F("assignmentEpochs", "int32", is_array=True, nullable_since=0, tag=0),
-)
+_TOPIC_PARTITIONS_WITH_EPOCHS = (*_TOPIC_PARTITIONS, _EPOCHS)
 _TOPIC_METADATA = (
     F("topicId", "uuid"),
     F("topicName", "string"),
@@ -113,26 +117,110 @@ _CLASSIC_MEMBER_METADATA = (
     F("sessionTimeoutMs", "int32"),
     F("supportedProtocols", (F("name", "string"), F("metadata", "bytes")), is_array=True),
 )
+_TARGET_EPOCH = (F("assignmentEpoch", "int32"), F("assignmentTimestamp", "int64", tag=0, default=0))
 _GROUP_KEY = (F("groupId", "string"),)
 _MEMBER_KEY = (F("groupId", "string"), F("memberId", "string"))
 
+_SCHEMAS: Final[Mapping[int, tuple[str, tuple[FieldSchema, ...], tuple[FieldSchema, ...]]]] = {
+    CONSUMER_GROUP: (
+        "ConsumerGroupMetadata",
+        _GROUP_KEY,
+        (F("epoch", "int32"), F("metadataHash", "int64", tag=0, default=0)),
+    ),
+    CONSUMER_PARTITIONS: ("ConsumerGroupPartitionMetadata", _GROUP_KEY, (F("topics", _TOPIC_METADATA, is_array=True),)),
+    CONSUMER_MEMBER: (
+        "ConsumerGroupMemberMetadata",
+        _MEMBER_KEY,
+        (
+            F("instanceId", "string", nullable_since=0),
+            F("rackId", "string", nullable_since=0),
+            F("clientId", "string"),
+            F("clientHost", "string"),
+            F("subscribedTopicNames", "string", is_array=True),
+            F("subscribedTopicRegex", "string", nullable_since=0),
+            F("rebalanceTimeoutMs", "int32", default=-1),
+            F("serverAssignor", "string", nullable_since=0),
+            F("classicMemberMetadata", _CLASSIC_MEMBER_METADATA, nullable_since=0, tag=0),
+        ),
+    ),
+    CONSUMER_TARGET: ("ConsumerGroupTargetAssignmentMetadata", _GROUP_KEY, _TARGET_EPOCH),
+    CONSUMER_TARGET_MEMBER: (
+        "ConsumerGroupTargetAssignmentMember",
+        _MEMBER_KEY,
+        (F("topicPartitions", _TOPIC_PARTITIONS, is_array=True),),
+    ),
+    CONSUMER_CURRENT: (
+        "ConsumerGroupCurrentMemberAssignment",
+        _MEMBER_KEY,
+        (
+            F("memberEpoch", "int32"),
+            F("previousMemberEpoch", "int32"),
+            F("state", "int8"),
+            F("assignedPartitions", _TOPIC_PARTITIONS_WITH_EPOCHS, is_array=True),
+            F("partitionsPendingRevocation", _TOPIC_PARTITIONS_WITH_EPOCHS, is_array=True),
+        ),
+    ),
+    CONSUMER_PATTERN: (
+        "ConsumerGroupRegularExpression",
+        (F("groupId", "string"), F("regularExpression", "string")),
+        (F("topics", "string", is_array=True), F("version", "int64"), F("timestamp", "int64")),
+    ),
+    STREAMS_GROUP: (
+        "StreamsGroupMetadata",
+        _GROUP_KEY,
+        (
+            F("epoch", "int32"),
+            F("metadataHash", "int64"),
+            F("validatedTopologyEpoch", "int32", tag=0, default=-1),
+            F("lastAssignmentConfigs", _KEY_VALUE, is_array=True, nullable_since=0, tag=1),
+        ),
+    ),
+    STREAMS_MEMBER: (
+        "StreamsGroupMemberMetadata",
+        _MEMBER_KEY,
+        (
+            F("instanceId", "string", nullable_since=0),
+            F("rackId", "string", nullable_since=0),
+            F("clientId", "string"),
+            F("clientHost", "string"),
+            F("rebalanceTimeoutMs", "int32"),
+            F("topologyEpoch", "int32"),
+            F("processId", "string"),
+            F("userEndpoint", (F("host", "string"), F("port", "uint16")), nullable_since=0),
+            F("clientTags", _KEY_VALUE, is_array=True),
+        ),
+    ),
+    STREAMS_TARGET: ("StreamsGroupTargetAssignmentMetadata", _GROUP_KEY, _TARGET_EPOCH),
+    STREAMS_TARGET_MEMBER: (
+        "StreamsGroupTargetAssignmentMember",
+        _MEMBER_KEY,
+        tuple(F(f"{role}Tasks", _TASKS, is_array=True) for role in ("active", "standby", "warmup")),
+    ),
+    STREAMS_CURRENT: (
+        "StreamsGroupCurrentMemberAssignment",
+        _MEMBER_KEY,
+        (
+            F("memberEpoch", "int32"),
+            F("previousMemberEpoch", "int32"),
+            F("state", "int8"),
+            *(F(f"{role}Tasks", _TASKS_WITH_EPOCHS, is_array=True) for role in ("active", "standby", "warmup")),
+            *(
+                F(f"{role}TasksPendingRevocation", _TASKS_WITH_EPOCHS, is_array=True)
+                for role in ("active", "standby", "warmup")
+            ),
+        ),
+    ),
+    STREAMS_TOPOLOGY: (
+        "StreamsGroupTopology",
+        _GROUP_KEY,
+        (F("epoch", "int32"), F("subtopologies", _SUBTOPOLOGY, is_array=True)),
+    ),
+}
+"""Name, and fields of key and value, by type of record about a group whose coordinator assigns."""
+
 KEY_SCHEMAS: Final[Mapping[int, MessageSchema]] = {
     GROUP_METADATA: MessageSchema("GroupMetadataKey", (F("group", "string"),)),
-    CONSUMER_GROUP: MessageSchema("ConsumerGroupMetadataKey", _GROUP_KEY),
-    CONSUMER_PARTITIONS: MessageSchema("ConsumerGroupPartitionMetadataKey", _GROUP_KEY),
-    CONSUMER_MEMBER: MessageSchema("ConsumerGroupMemberMetadataKey", _MEMBER_KEY),
-    CONSUMER_TARGET: MessageSchema("ConsumerGroupTargetAssignmentMetadataKey", _GROUP_KEY),
-    CONSUMER_TARGET_MEMBER: MessageSchema("ConsumerGroupTargetAssignmentMemberKey", _MEMBER_KEY),
-    CONSUMER_CURRENT: MessageSchema("ConsumerGroupCurrentMemberAssignmentKey", _MEMBER_KEY),
-    CONSUMER_PATTERN: MessageSchema(
-        "ConsumerGroupRegularExpressionKey", (F("groupId", "string"), F("regularExpression", "string"))
-    ),
-    STREAMS_GROUP: MessageSchema("StreamsGroupMetadataKey", _GROUP_KEY),
-    STREAMS_MEMBER: MessageSchema("StreamsGroupMemberMetadataKey", _MEMBER_KEY),
-    STREAMS_TARGET: MessageSchema("StreamsGroupTargetAssignmentMetadataKey", _GROUP_KEY),
-    STREAMS_TARGET_MEMBER: MessageSchema("StreamsGroupTargetAssignmentMemberKey", _MEMBER_KEY),
-    STREAMS_CURRENT: MessageSchema("StreamsGroupCurrentMemberAssignmentKey", _MEMBER_KEY),
-    STREAMS_TOPOLOGY: MessageSchema("StreamsGroupTopologyKey", _GROUP_KEY),
+    **{type_: MessageSchema(f"{name}Key", key) for type_, (name, key, _) in _SCHEMAS.items()},
 }
 """Key by type of record; keys of other types belong to other groups or to offsets."""
 
@@ -150,111 +238,11 @@ VALUE_SCHEMAS: Final[Mapping[int, MessageSchema]] = {
         versions=5,
         flexible_since=4,
     ),
-    CONSUMER_GROUP: MessageSchema(
-        "ConsumerGroupMetadataValue",
-        (F("epoch", "int32"), F("metadataHash", "int64", tag=0, default=0)),
-        flexible_since=0,
-    ),
-    CONSUMER_PARTITIONS: MessageSchema(
-        "ConsumerGroupPartitionMetadataValue", (F("topics", _TOPIC_METADATA, is_array=True),), flexible_since=0
-    ),
-    CONSUMER_MEMBER: MessageSchema(
-        "ConsumerGroupMemberMetadataValue",
-        (
-            F("instanceId", "string", nullable_since=0),
-            F("rackId", "string", nullable_since=0),
-            F("clientId", "string"),
-            F("clientHost", "string"),
-            F("subscribedTopicNames", "string", is_array=True),
-            F("subscribedTopicRegex", "string", nullable_since=0),
-            F("rebalanceTimeoutMs", "int32", default=-1),
-            F("serverAssignor", "string", nullable_since=0),
-            F("classicMemberMetadata", _CLASSIC_MEMBER_METADATA, nullable_since=0, tag=0),
-        ),
-        flexible_since=0,
-    ),
-    CONSUMER_TARGET: MessageSchema(
-        "ConsumerGroupTargetAssignmentMetadataValue",
-        (F("assignmentEpoch", "int32"), F("assignmentTimestamp", "int64", tag=0, default=0)),
-        flexible_since=0,
-    ),
-    CONSUMER_TARGET_MEMBER: MessageSchema(
-        "ConsumerGroupTargetAssignmentMemberValue",
-        (F("topicPartitions", _TOPIC_PARTITIONS, is_array=True),),
-        flexible_since=0,
-    ),
-    CONSUMER_CURRENT: MessageSchema(
-        "ConsumerGroupCurrentMemberAssignmentValue",
-        (
-            F("memberEpoch", "int32"),
-            F("previousMemberEpoch", "int32"),
-            F("state", "int8"),
-            F("assignedPartitions", _TOPIC_PARTITIONS_WITH_EPOCHS, is_array=True),
-            F("partitionsPendingRevocation", _TOPIC_PARTITIONS_WITH_EPOCHS, is_array=True),
-        ),
-        flexible_since=0,
-    ),
-    CONSUMER_PATTERN: MessageSchema(
-        "ConsumerGroupRegularExpressionValue",
-        (F("topics", "string", is_array=True), F("version", "int64"), F("timestamp", "int64")),
-        flexible_since=0,
-    ),
-    STREAMS_GROUP: MessageSchema(
-        "StreamsGroupMetadataValue",
-        (
-            F("epoch", "int32"),
-            F("metadataHash", "int64"),
-            F("validatedTopologyEpoch", "int32", tag=0, default=-1),
-            F("lastAssignmentConfigs", _KEY_VALUE, is_array=True, nullable_since=0, tag=1),
-        ),
-        flexible_since=0,
-    ),
-    STREAMS_MEMBER: MessageSchema(
-        "StreamsGroupMemberMetadataValue",
-        (
-            F("instanceId", "string", nullable_since=0),
-            F("rackId", "string", nullable_since=0),
-            F("clientId", "string"),
-            F("clientHost", "string"),
-            F("rebalanceTimeoutMs", "int32"),
-            F("topologyEpoch", "int32"),
-            F("processId", "string"),
-            F("userEndpoint", (F("host", "string"), F("port", "uint16")), nullable_since=0),
-            F("clientTags", _KEY_VALUE, is_array=True),
-        ),
-        flexible_since=0,
-    ),
-    STREAMS_TARGET: MessageSchema(
-        "StreamsGroupTargetAssignmentMetadataValue",
-        (F("assignmentEpoch", "int32"), F("assignmentTimestamp", "int64", tag=0, default=0)),
-        flexible_since=0,
-    ),
-    STREAMS_TARGET_MEMBER: MessageSchema(
-        "StreamsGroupTargetAssignmentMemberValue",
-        tuple(F(f"{role}Tasks", _TASKS, is_array=True) for role in ("active", "standby", "warmup")),
-        flexible_since=0,
-    ),
-    STREAMS_CURRENT: MessageSchema(
-        "StreamsGroupCurrentMemberAssignmentValue",
-        (
-            F("memberEpoch", "int32"),
-            F("previousMemberEpoch", "int32"),
-            F("state", "int8"),
-            *(F(f"{role}Tasks", _TASKS_WITH_EPOCHS, is_array=True) for role in ("active", "standby", "warmup")),
-            *(
-                F(f"{role}TasksPendingRevocation", _TASKS_WITH_EPOCHS, is_array=True)
-                for role in ("active", "standby", "warmup")
-            ),
-        ),
-        flexible_since=0,
-    ),
-    STREAMS_TOPOLOGY: MessageSchema(
-        "StreamsGroupTopologyValue",
-        (F("epoch", "int32"), F("subtopologies", _SUBTOPOLOGY, is_array=True)),
-        flexible_since=0,
-    ),
+    **{type_: MessageSchema(f"{name}Value", value, flexible_since=0) for type_, (name, _, value) in _SCHEMAS.items()},
 }
 
+CONSUMER_RECORDS: Final = frozenset(type_ for type_, (name, *_) in _SCHEMAS.items() if name.startswith("Consumer"))
+"""Types of records about groups of the consumer protocol (KIP-848)."""
 
 _VERSION_BYTES: Final = 2
 

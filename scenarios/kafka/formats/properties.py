@@ -86,6 +86,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 }
 """Kafka's keys of the fields that frameworks spell in their own way."""
 
+_STREAMS_KEYS: Final = config_keys(StreamsConfigs)
 _PROFILE: Final = re.compile(r"%prod\.")
 _WITH_FIELDS: Final = ("spring.kafka.streams", "spring.cloud.stream.kafka.streams.binder", "quarkus.kafka-streams")
 _OF_APPLICATION: Final = (*_FIELDS.values(), "num.stream.threads", *MISPLACED_CONFIGS)
@@ -131,7 +132,7 @@ def parse_streams_properties(text: str) -> StreamsProperties:
             found.setdefault(match[1], {})[kafka_key] = value
     if not found:
         return StreamsProperties(properties, {})
-    own = {key: value for key, value in properties.items() if key in _OF_APPLICATION or key in _streams_keys()}
+    own = {key: value for key, value in properties.items() if key in _OF_APPLICATION or key in _STREAMS_KEYS}
     used = [prefix for prefix in _PREFIXES if prefix in found]
     for prefix in used:
         own |= found[prefix]
@@ -147,8 +148,4 @@ def _kafka_key(prefix: str, key: str) -> str | None:
     """Return Kafka's key of a key behind a prefix; None for a property of the framework."""
     if prefix not in _WITH_FIELDS:
         return key
-    return _FIELDS.get(key) or (key if key in _streams_keys() or key in _OF_APPLICATION else None)
-
-
-def _streams_keys() -> frozenset[str]:
-    return config_keys(StreamsConfigs)
+    return _FIELDS.get(key) or (key if key in _STREAMS_KEYS or key in _OF_APPLICATION else None)

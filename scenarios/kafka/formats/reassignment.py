@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -51,8 +51,6 @@ class PartitionReassignment:
     """The target replicas of one partition.
 
     Attributes:
-        line: Number of its line in the text.
-        topic: Topic name.
         replicas: Broker ids, the preferred leader first.
         log_dirs: Log directory of each replica, ANY_LOG_DIR if the broker chooses; empty if the text has none.
     """
@@ -74,12 +72,7 @@ def parse_reassignment(text: str) -> tuple[PartitionReassignment, ...]:
     if start < 0:
         raise FormatError(None, f"no JSON; {_COMMAND} requires {_EXAMPLE}")
     first_line = text.count("\n", 0, start) + 1
-    try:
-        content, _ = json.JSONDecoder().raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(first_line, f"invalid JSON: {error}") from None
+    content = _decode_json(first_line, lambda: json.JSONDecoder().raw_decode(text, start)[0])
     if "partitions" not in content and isinstance(content.get("proposals"), list):
         proposed = [_entry_of_proposal(proposal) for proposal in content["proposals"]]
         return tuple(_parse_entries("proposals", proposed, [first_line] * len(proposed)))
@@ -92,6 +85,15 @@ def parse_reassignment(text: str) -> tuple[PartitionReassignment, ...]:
     if len(lines) < len(entries):
         raise FormatError(first_line, f"partitions is not a list of mappings; {_COMMAND} requires {_EXAMPLE}")
     return tuple(_parse_entries("partitions", entries, lines))
+
+
+def _decode_json(first_line: int, decode: Callable[[], Any]) -> Any:
+    try:
+        return decode()
+    except json.JSONDecodeError as error:
+        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(first_line, f"invalid JSON: {error}") from None
 
 
 def reassignment_json(
@@ -210,12 +212,7 @@ def parse_topics_to_move(text: str) -> tuple[ListedTopic, ...]:
     if start < 0:
         raise FormatError(None, f"no JSON; {_OPTION} requires {_TOPICS_EXAMPLE}")
     first_line = text.count("\n", 0, start) + 1
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(first_line, f"invalid JSON: {error}") from None
+    content = _decode_json(first_line, lambda: json.loads(text))
     if not isinstance(content, dict) or content.get("version", 1) != 1:
         raise FormatError(first_line, f"version is not 1; {_OPTION} requires {_TOPICS_EXAMPLE}")
     if "partitions" in content and "topics" not in content:

@@ -176,9 +176,7 @@ class LogRecord:
     """A record.
 
     Attributes:
-        offset: Offset in the partition.
         at_ms: Timestamp since 1970.
-        key: Key; None if it has none.
         value: Value; None for a tombstone.
         batch: Offset of the first record of its batch, which was written at once.
     """
@@ -195,7 +193,6 @@ class Segment:
     """The records of a segment file.
 
     Attributes:
-        records: Data records, in the order of the file.
         truncated_at: Position of the first byte of an incomplete last batch; None if the file ends with a batch. A copy
             of a segment that a broker writes to ends this way.
         first_offset: Offset of the first batch; None without batches.
@@ -256,15 +253,7 @@ def _check_header(data: bytes, position: int, offset: int, length: int) -> None:
 
 def _read_batch(batch: bytes) -> Iterator[LogRecord]:
     """Yield the data records of a batch; none of a control batch."""
-    header = _HEADER.unpack_from(batch)
-    base_offset, crc, attributes, base_ms, max_ms, count = (
-        header[0],
-        header[4],
-        header[5],
-        header[7],
-        header[8],
-        header[12],
-    )
+    base_offset, _, _, _, crc, attributes, _, base_ms, max_ms, *_, count = _HEADER.unpack_from(batch)
     if crc32c(memoryview(batch)[_CRC_START:]) != crc:
         raise FormatError(None, "the checksum is wrong: the file is damaged")
     if attributes & _CONTROL:

@@ -12,17 +12,18 @@ Source: `GroupMetadataManager`, `GroupMetadataValue.json`, `ClassicGroup.allMemb
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from assignors.consumers.selection import COOPERATIVE_STICKY, STICKY
 from assignors.model.consumer_group import NO_GENERATION, ConsumerMember
 from assignors.model.ids import TaskId, TopicPartition
-from scenarios.kafka.formats.consumer_protocol import (
+from scenarios.kafka.formats.binary_messages import (
     LATEST_OFFSET,
     ClassicMemberAssignment,
     MemberSubscription,
+    Message,
     decode_assignment,
     decode_consumer_assignment,
     decode_consumer_subscription,
@@ -32,17 +33,18 @@ from scenarios.kafka.formats.consumer_protocol import (
 )
 from scenarios.kafka.formats.coordinator_records import CoordinatorRecord
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.message_schemas import Message
-from scenarios.kafka.incident.consumer_clients import (
+from scenarios.kafka.incident.recorded import (
+    RecordedConsumer,
+    RecordedGroup,
+    RecordedMember,
+    RecordedRebalance,
     check_partitions,
     recorded_consumer,
     with_clients,
     with_partition_counts,
 )
-from scenarios.kafka.incident.recorded import RecordedConsumer, RecordedGroup, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import process_client_id
-from scenarios.kafka.observation.group_snapshot import GroupKind
-from scenarios.kafka.observation.observation import ObservationError, sort_tasks
+from scenarios.kafka.observation.observation import GroupKind, ObservationError, sort_tasks
 
 CONSUMER_PROTOCOL: Final = "consumer"
 """Protocol type of consumers; other clients, such as workers of Kafka Connect, have others."""
@@ -79,7 +81,7 @@ def classic_consumer_rebalances(group: str, records: Sequence[CoordinatorRecord]
         rebalances.append(
             RecordedRebalance(
                 number=generation,
-                at_ms=int(value["currentStateTimestamp"]) if record.at_ms is None else record.at_ms,
+                at_ms=_time_ms(record, value),
                 members=tuple(sorted(members, key=lambda member: member.id)),
                 coordinator_order=tuple(member.id for member in members),
                 leader=leader,
@@ -91,11 +93,13 @@ def classic_consumer_rebalances(group: str, records: Sequence[CoordinatorRecord]
         if leader is not None:
             reported = [_reported_generation(member, value["protocol"]) for member in members]
             seen_by[leader] = max(seen_by.get(leader, NO_GENERATION), *reported, NO_GENERATION)
-    with_withheld = _with_withheld_partitions(rebalances)
+    with_withheld = _with_withheld(rebalances, lambda rebalance: map(str, unassigned(rebalance)))
+    # A rebalance is stable at once, unless members must revoke partitions first.
+    with_stability = [one if unassigned(one) else replace(one, stable_at_ms=one.at_ms) for one in with_withheld]
     return RecordedGroup(
         group=group,
         protocol="classic",
-        rebalances=with_clients(with_partition_counts([_with_stability(rebalance) for rebalance in with_withheld])),
+        rebalances=with_clients(with_partition_counts(with_stability)),
         source_topics={},
         stateful=frozenset(),
         has_records=True,
@@ -155,11 +159,13 @@ def _reported_generation(member: RecordedMember, assignor: str) -> int:
     return NO_GENERATION if reported.user_data_generation is None else reported.user_data_generation
 
 
-def _with_withheld_partitions(rebalances: Sequence[RecordedRebalance]) -> list[RecordedRebalance]:
-    """Return the rebalances with the members for which partitions were withheld.
+def _with_withheld(
+    rebalances: Sequence[RecordedRebalance], withheld_of: Callable[[RecordedRebalance], Iterable[str]]
+) -> list[RecordedRebalance]:
+    """Return the rebalances with the clients for which tasks were withheld.
 
-    Members revoke such a partition and join again. It belongs to the member that gets it then, if the members are the
-    same; otherwise its next owner is unknown.
+    Their owners give up such tasks and join again. A task belongs to the client that gets it then, if the members are
+    the same; otherwise its next client is unknown.
     """
     result = list(rebalances)
     for position in range(len(result) - 2, -1, -1):
@@ -167,7 +173,7 @@ def _with_withheld_partitions(rebalances: Sequence[RecordedRebalance]) -> list[R
         has_same_members = [member.id for member in current.members] == [member.id for member in following.members]
         if has_same_members and not following.missing:
             later = following.active()
-            withheld = {name: later[name] for name in map(str, unassigned(current)) if name in later}
+            withheld = {task: later[task] for task in withheld_of(current) if task in later}
             result[position] = replace(current, withheld=withheld)
     return result
 
@@ -179,11 +185,6 @@ def unassigned(rebalance: RecordedRebalance) -> tuple[TopicPartition, ...]:
     assigned = {name for member in rebalance.members for name in member.active}
     owned = {partition for member in rebalance.members for partition in member.owned}
     return tuple(sorted(partition for partition in owned if str(partition) not in assigned))
-
-
-def _with_stability(rebalance: RecordedRebalance) -> RecordedRebalance:
-    """Return a rebalance that is stable at once, unless members must revoke partitions first."""
-    return rebalance if unassigned(rebalance) else replace(rebalance, stable_at_ms=rebalance.at_ms)
 
 
 _STREAMS_PROTOCOL = "stream"
@@ -233,35 +234,22 @@ def classic_rebalances(group: str, records: Sequence[CoordinatorRecord]) -> Reco
     return RecordedGroup(
         group=group,
         protocol="classic",
-        rebalances=with_withheld_tasks(ordered),
+        rebalances=tuple(_with_withheld(ordered, _withheld_tasks)),
         source_topics=_source_topics(task_of),
         stateful=_stateful(ordered),
         has_records=True,
     )
 
 
-def with_withheld_tasks(rebalances: Sequence[RecordedRebalance]) -> tuple[RecordedRebalance, ...]:
-    """Return the rebalances with the clients for which tasks were withheld.
+def _withheld_tasks(rebalance: RecordedRebalance) -> Iterable[str]:
+    """Return the tasks that the leader withholds until the threads that own them have given them up.
 
-    The leader withholds a task from its new client until the thread that owns it has given it up, and then requests a
-    follow-up rebalance, whose assignment has it. Until then no member has the task in the records; the client of the
-    follow-up rebalance is the one for which it was withheld, if its assignment is that of this rebalance otherwise.
+    It then requests a follow-up rebalance, whose assignment has them; until then no member has them in the records.
     """
-
-    result = list(rebalances)
-    for position in range(len(result) - 2, -1, -1):
-        current, following = result[position], result[position + 1]
-        if not any(member.next_rebalance_at_ms == 0 for member in current.members):
-            continue
-        has_same_members = [member.id for member in current.members] == [member.id for member in following.members]
-        if not has_same_members or following.missing:
-            continue
-        owned = {task for member in current.members for task in member.previous_active}
-        assigned = {task for member in current.members for task in member.active}
-        later = following.active()
-        withheld = {task: later[task] for task in sort_tasks(owned - assigned) if task in later}
-        result[position] = replace(current, withheld=withheld)
-    return tuple(result)
+    if all(member.next_rebalance_at_ms != 0 for member in rebalance.members):
+        return ()
+    owned = {task for member in rebalance.members for task in member.previous_active}
+    return sort_tasks(owned - {task for member in rebalance.members for task in member.active})
 
 
 class _DecodedMember:

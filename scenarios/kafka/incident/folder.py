@@ -1,28 +1,26 @@
-"""A folder with segments of `__consumer_offsets`, output of tools, and logs; files are identified by content."""
+"""A folder with segments of `__consumer_offsets`, output of tools, and logs; files are identified by content.
+
+Leader logs describe the rebalances of a classic group alone, or in addition to records.
+"""
 
 from __future__ import annotations
 
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from assignors.model.ids import TaskId
 from assignors.tasks.streams_group_sticky import RELEASES
-from scenarios.kafka.dumps.client_logs import with_printed_topology
-from scenarios.kafka.dumps.files import LOGS, Dumps, read_dumps
-from scenarios.kafka.dumps.history import select_application
+from scenarios.kafka.dumps.files import LOGS, Dumps, broker_release, read_dumps, with_printed_topology
+from scenarios.kafka.dumps.groups import from_leader, select_application
 from scenarios.kafka.formats.coordinator_records import (
-    CONSUMER_CURRENT,
-    CONSUMER_GROUP,
-    CONSUMER_MEMBER,
-    CONSUMER_PARTITIONS,
-    CONSUMER_PATTERN,
-    CONSUMER_TARGET,
-    CONSUMER_TARGET_MEMBER,
+    CONSUMER_RECORDS,
     DEFAULT_PARTITIONS,
     GROUP_METADATA,
     CoordinatorRecord,
@@ -32,25 +30,190 @@ from scenarios.kafka.formats.coordinator_records import (
     parse_printed_records,
     partition_of_group,
 )
-from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_join_reasons, parse_states
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_files import split_log
+from scenarios.kafka.formats.logs import (
+    JoinReason,
+    LoggedRebalance,
+    LoggedState,
+    parse_join_reasons,
+    parse_states,
+    split_log,
+)
 from scenarios.kafka.formats.record_batches import looks_like_segment, read_segment
 from scenarios.kafka.incident.classic_records import (
     classic_consumer_rebalances,
     classic_rebalances,
     is_of_plain_consumers,
 )
-from scenarios.kafka.incident.coordinated_consumer_records import coordinated_consumer_rebalances
-from scenarios.kafka.incident.leader_logs import ApplicationLogs, rebalances_of_logs, with_logs
-from scenarios.kafka.incident.recorded import RecordedGroup
-from scenarios.kafka.incident.streams_records import streams_rebalances
+from scenarios.kafka.incident.coordinated_records import coordinated_consumer_rebalances, streams_rebalances
+from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
 from scenarios.kafka.naming import UUID_PATTERN
-from scenarios.kafka.observation.observation import ObservationError
+from scenarios.kafka.observation.observation import ObservationError, ObservedThread
 from scenarios.language.releases import parse_release
 from scenarios.language.text_files import MAX_IMPORT_BYTES
 from simulator.group.streams_coordinator import Rules
 from simulator.results.files import open_regular
+
+LONGEST_DECISION_MS: Final = 30_000
+"""Maximum time between the state that a leader logs, its answer, and the record of it."""
+
+_QUARTER_HOUR_MS: Final = 900_000
+_MAX_ZONE_MS: Final = 14 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationLogs:
+    """What the logs of an application say.
+
+    Attributes:
+        rebalances: Assignments of the leaders, by time.
+        states: States of the clients before assignments, by time.
+        reasons: Why clients joined again or left, by time.
+    """
+
+    rebalances: tuple[LoggedRebalance, ...] = ()
+    states: tuple[LoggedState, ...] = ()
+    reasons: tuple[JoinReason, ...] = ()
+
+    def shifted(self, by_ms: int) -> ApplicationLogs:
+        """Return the logs with other times."""
+        return ApplicationLogs(
+            tuple(
+                replace(rebalance, at_ms=None if rebalance.at_ms is None else rebalance.at_ms + by_ms)
+                for rebalance in self.rebalances
+            ),
+            tuple(replace(state, at_ms=state.at_ms + by_ms) for state in self.states),
+            tuple(replace(reason, at_ms=reason.at_ms + by_ms) for reason in self.reasons),
+        )
+
+
+def rebalances_of_logs(group: str, logs: ApplicationLogs, threads: int | None) -> RecordedGroup:
+    """Build the rebalances of a group from logs alone.
+
+    Members have had what the previous rebalance assigned, unless the leader logged their state. Returns the rebalances,
+    by time. Raises ObservationError if a rebalance has no time.
+    """
+    rebalances: list[RecordedRebalance] = []
+    for number, logged in enumerate(logs.rebalances):
+        if logged.at_ms is None:
+            raise ObservationError(
+                f"the leader's log has no time in line {logged.line}, so its rebalances have no order"
+            )
+        before = {member.id: member for member in rebalances[-1].members} if rebalances else {}
+        members = tuple(
+            _member(thread.member_id, process.process_id, process.client_id, thread, before)
+            for process in from_leader(logged, group, threads).processes
+            for thread in process.threads
+        )
+        members = tuple(sorted(members, key=lambda member: member.id))
+        stable_at_ms = logged.at_ms if logged.stable else None
+        rebalances.append(
+            RecordedRebalance(number, logged.at_ms, members, leader=logged.leader, stable_at_ms=stable_at_ms)
+        )
+    stateful = {
+        TaskId.parse(task).subtopology
+        for logged in logs.rebalances
+        for task in (*(logged.stateful or ()), *(task for client in logged.clients for task in client.standby))
+    }
+    with_states = [_with_state(rebalance, logs) for rebalance in rebalances]
+    remark = "Logs have no racks, tags and offsets of the members; times in them are read as UTC."
+    return RecordedGroup(
+        group, "classic", tuple(with_states), {}, frozenset(stateful), has_records=False, remarks=(remark,)
+    )
+
+
+def with_logs(group: RecordedGroup, logs: ApplicationLogs) -> RecordedGroup:
+    """Return recorded rebalances with the lags, the withheld tasks and the reasons of the logs."""
+    shift_ms = _clock_shift_ms(group, logs)
+    shifted = logs.shifted(shift_ms)
+    rebalances = []
+    for position, rebalance in enumerate(group.rebalances):
+        since_ms = group.rebalances[position - 1].at_ms if position else rebalance.at_ms - LONGEST_DECISION_MS
+        rebalance = _with_state(_with_decision(rebalance, shifted), shifted)
+        reasons = dict.fromkeys(
+            f"{reason.client_id}: {'left: ' if reason.leaves else ''}{reason.reason}".rstrip(": ")
+            for reason in shifted.reasons
+            if since_ms < reason.at_ms <= rebalance.at_ms
+        )
+        rebalances.append(replace(rebalance, stated_causes=tuple(reasons)))
+    remarks = group.remarks
+    if shift_ms:
+        hours = f"{abs(shift_ms) / 3_600_000:g} h {'behind' if shift_ms > 0 else 'ahead of'}"
+        remarks = (*remarks, f"The times of the logs are {hours} UTC, according to the records.")
+    return replace(group, rebalances=tuple(rebalances), remarks=remarks)
+
+
+def _member(
+    member_id: str, process_id: str, client_id: str, thread: ObservedThread, before: Mapping[str, RecordedMember]
+) -> RecordedMember:
+    previous = before.get(member_id)
+    return RecordedMember(
+        id=member_id,
+        process_id=process_id,
+        client_id=client_id,
+        thread=_without_uuid(member_id),
+        active=thread.active,
+        standby=thread.standby,
+        previous_active=previous.active if previous else (),
+        previous_standby=previous.standby if previous else (),
+    )
+
+
+def _without_uuid(member_id: str) -> str:
+    """Return the client id in a member id, which the coordinator made of it and a random UUID."""
+    return re.sub(rf"-{UUID_PATTERN}$", "", member_id)
+
+
+def _with_state(rebalance: RecordedRebalance, logs: ApplicationLogs) -> RecordedRebalance:
+    """Return a rebalance with the last state that was logged before it for the same processes."""
+    position = bisect_right(logs.states, rebalance.at_ms, key=lambda state: state.at_ms)
+    processes = {member.process_id for member in rebalance.members}
+    for state in reversed(logs.states[max(0, position - 2) : position]):
+        if rebalance.at_ms - state.at_ms <= LONGEST_DECISION_MS and state.clients.keys() == processes:
+            return replace(rebalance, lags={process: client.lags for process, client in state.clients.items()})
+    return rebalance
+
+
+def _with_decision(rebalance: RecordedRebalance, logs: ApplicationLogs) -> RecordedRebalance:
+    """Return a rebalance with the withheld tasks according to the leader's decision."""
+    decision = _decision_of(rebalance, logs)
+    if decision is None:
+        return rebalance
+    assigned = {task for member in rebalance.members for task in member.active}
+    withheld = {
+        task: client.process_id for client in decision.clients for task in client.active if task not in assigned
+    }
+    return replace(rebalance, withheld=withheld)
+
+
+def _decision_of(rebalance: RecordedRebalance, logs: ApplicationLogs) -> LoggedRebalance | None:
+    """Return the last decision before a record whose answer is the recorded one, except for withheld tasks."""
+    processes = {member.process_id for member in rebalance.members}
+    position = bisect_right(logs.rebalances, rebalance.at_ms, key=lambda logged: logged.at_ms or 0)
+    for logged in reversed(logs.rebalances[max(0, position - 2) : position]):
+        owners = {task: client.process_id for client in logged.clients for task in client.active}
+        is_recent = rebalance.at_ms - (logged.at_ms or 0) <= LONGEST_DECISION_MS
+        fits = all(owners.get(task) == member.process_id for member in rebalance.members for task in member.active)
+        if is_recent and fits and {client.process_id for client in logged.clients} == processes:
+            return logged
+    return None
+
+
+def _clock_shift_ms(group: RecordedGroup, logs: ApplicationLogs) -> int:
+    """Return what to add to the times of logs: the multiple of 15 minutes that fits most decisions and records.
+
+    Logs have no time zone. The smallest shift wins if several fit equally well.
+    """
+    times_ms = [rebalance.at_ms for rebalance in group.rebalances]
+    counts: Counter[int] = Counter()
+    for logged in logs.rebalances:
+        for at_ms in times_ms:
+            difference_ms = at_ms - (logged.at_ms or 0)
+            shift_ms = difference_ms // _QUARTER_HOUR_MS * _QUARTER_HOUR_MS
+            if abs(shift_ms) <= _MAX_ZONE_MS and difference_ms - shift_ms <= LONGEST_DECISION_MS:
+                counts[shift_ms] += 1
+    return max(counts, key=lambda shift_ms: (counts[shift_ms], -abs(shift_ms), shift_ms), default=0)
+
 
 MAX_SEGMENT_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of a segment; `offsets.topic.segment.bytes` is 100 MB by default."""
@@ -60,32 +223,13 @@ _PARTITION: Final = re.compile(r"__consumer_offsets-(\d{1,5})")
 _HEADER_BYTES: Final = 61
 _GZIP: Final = b"\x1f\x8b"
 _MAX_PARTITIONS: Final = 100_000
-_OF_CONSUMERS: Final = frozenset(
-    (
-        CONSUMER_GROUP,
-        CONSUMER_PARTITIONS,
-        CONSUMER_MEMBER,
-        CONSUMER_TARGET,
-        CONSUMER_TARGET_MEMBER,
-        CONSUMER_CURRENT,
-        CONSUMER_PATTERN,
-    )
-)
-"""Types of records about groups of the consumer protocol (KIP-848)."""
-
 _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 4_102_444_800_000
 """2010 and 2100."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentFiles:
-    """What a folder has about a group.
-
-    Attributes:
-        group: The recorded rebalances.
-        dumps: Output of tools that describe the cluster.
-        read: Files that were used, with their kinds.
-    """
+    """What a folder has about a group. `read`: files that were used, with their kinds."""
 
     group: RecordedGroup
     dumps: Dumps
@@ -98,10 +242,7 @@ class _Source:
 
     Attributes:
         file: Its name in the folder.
-        records: Its records about groups.
         first_offset: Offset of its first record.
-        is_printed: Whether a tool printed them.
-        is_truncated: Whether its last batch is incomplete.
     """
 
     file: str
@@ -150,7 +291,7 @@ def _rebuild(
     """
     classic = [record for record in records if record.type == GROUP_METADATA]
     with_members = [record for record in classic if (record.value or {}).get("members")]
-    coordinated = [record for record in records if record.type in _OF_CONSUMERS]
+    coordinated = [record for record in records if record.type in CONSUMER_RECORDS]
     of_members = [record for record in coordinated if record.value is not None]
     if _last(with_members) > _last(of_members):
         is_of_consumers = is_of_plain_consumers(classic)
@@ -203,8 +344,7 @@ def _check_plausibility(group: RecordedGroup) -> None:
 
 def listed_release(dumps: Dumps) -> str | None:
     """Return the supported release of the brokers, if all have the same; a later release counts as the newest."""
-    releases = {broker.release for broker in dumps.brokers.content} if dumps.brokers else set[str | None]()
-    release = (next(iter(releases)) or "").partition(" ")[0] if len(releases) == 1 else ""
+    release = (broker_release(dumps) or "").partition(" ")[0]
     return release if release in RELEASES else None
 
 

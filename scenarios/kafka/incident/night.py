@@ -7,29 +7,29 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.dumps.client_logs import logged_release
-from scenarios.kafka.dumps.files import Dumps
+from scenarios.kafka.dumps.files import Dumps, logged_release, observed_brokers
 from scenarios.kafka.dumps.groups import min_standbys
+from scenarios.kafka.incident.causes import ChangeKind, RecordedChange, client_changes
 from scenarios.kafka.incident.folder import listed_release
-from scenarios.kafka.incident.membership import ChangeKind, RecordedChange, client_changes
+from scenarios.kafka.incident.recomputation import KnownCluster, all_tasks
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
-from scenarios.kafka.incident.states import KnownCluster, all_tasks
 from scenarios.kafka.observation.described_subtopologies import describe_subtopologies
-from scenarios.kafka.observation.logged_release import with_logged_release
 from scenarios.kafka.observation.observation import (
     MembershipChange,
     Observation,
     ObservationError,
-    ObservedBroker,
     ObservedProcess,
     ObservedRebalance,
     ObservedSubtopology,
     ObservedThread,
     ObservedTopic,
     RebalanceHistory,
+    StatedRacks,
+    check_stated_racks,
     sort_tasks,
+    with_stated_racks,
 )
-from scenarios.kafka.observation.stated_racks import StatedRacks, check_stated_racks, with_stated_racks
+from scenarios.kafka.observation.releases import with_logged_release
 from scenarios.language.units import parse_duration_ms
 
 STANDBYS: Final = "num.standby.replicas"
@@ -110,7 +110,7 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
         application["session.timeout.ms"] = str(session_ms)
     observation = Observation(
         source="rebuilt from the records of its group",
-        brokers=recorded_brokers(dumps, topics),
+        brokers=observed_brokers(dumps, topics),
         topics=topics,
         application_id=group.group,
         protocol=group.protocol,
@@ -132,7 +132,11 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
     return ObservedNight(
         observation,
         history,
-        KnownCluster(racks_of_replicas(observation), _changelogs(subtopologies), racks),
+        KnownCluster(
+            racks_of_replicas(observation),
+            {subtopology.id: tuple(subtopology.changelogs.values()) for subtopology in subtopologies},
+            racks,
+        ),
         dumps.sizes is not None,
     )
 
@@ -197,11 +201,7 @@ def _topics(
         sizes = dumps.sizes.content if dumps.sizes else {}
         if dumps.sizes is None:
             assumptions.append("No output of kafka-log-dirs.sh: topics and changelogs are assumed empty.")
-        used = {
-            name
-            for subtopology in subtopologies
-            for name in (*subtopology.sources, *subtopology.changelogs.values(), *subtopology.writes)
-        }
+        used = {name for subtopology in subtopologies for name in subtopology.topics}
         return tuple(
             ObservedTopic(
                 topic.name,
@@ -224,15 +224,6 @@ def _topics(
     return tuple(ObservedTopic(name, ((1,),) * number, (1,) * number) for name, number in sorted(partitions.items()))
 
 
-def recorded_brokers(dumps: Dumps, topics: Sequence[ObservedTopic]) -> tuple[ObservedBroker, ...]:
-    """Return the brokers of a list, or else those that have replicas."""
-    if dumps.brokers is not None:
-        listed = sorted(dumps.brokers.content, key=lambda broker: broker.id)
-        return tuple(ObservedBroker(broker.id, broker.rack) for broker in listed)
-    ids = {broker for topic in topics for replicas in topic.replicas for broker in replicas}
-    return tuple(ObservedBroker(broker, None) for broker in sorted(ids))
-
-
 def _broker_release(dumps: Dumps, options: NightOptions) -> str | None:
     if options.release is not None:
         return ".".join(options.release.split(".")[:2])
@@ -247,10 +238,6 @@ def racks_of_replicas(observation: Observation) -> dict[TopicPartition, tuple[st
         for topic in observation.topics
         for number, replicas in enumerate(topic.replicas)
     }
-
-
-def _changelogs(subtopologies: Sequence[ObservedSubtopology]) -> dict[int, tuple[str, ...]]:
-    return {subtopology.id: tuple(subtopology.changelogs.values()) for subtopology in subtopologies}
 
 
 def _all_processes(rebalances: Sequence[RecordedRebalance]) -> dict[str, ObservedProcess]:

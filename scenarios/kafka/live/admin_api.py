@@ -1,11 +1,14 @@
-"""The requests that an observation sends to a cluster, as a protocol class; tests replay recorded responses."""
+"""The requests that an observation sends to a cluster, as a protocol class, and the connection that sends them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from assignors.model.ids import TopicPartition
+from scenarios.kafka.live.client_properties import ClientSettings
+from scenarios.kafka.observation.observation import ObservationError
 
 AdminResponse = Mapping[str, Any]
 """Part of a response: values by Kafka's field names in snake case."""
@@ -67,3 +70,21 @@ class AdminApi(Protocol):
 
     def wait(self, seconds: float) -> None:
         """Wait for a number of seconds."""
+
+
+@contextlib.contextmanager
+def open_cluster(bootstrap: str, settings: ClientSettings) -> Iterator[AdminApi]:
+    """Connect to a cluster for the duration of the block.
+
+    `bootstrap`: `host:port` of some brokers, separated by commas. Yields the connected cluster. Raises ObservationError
+    if kafka-python is missing, no broker responds, or the settings are rejected.
+    """
+    try:
+        from scenarios.kafka.live import connection
+    except ModuleNotFoundError as error:
+        raise ObservationError(
+            f"kafka-python is required to observe a running cluster ({error.name} is missing): "
+            "pip install assignor-sim[kafka]"
+        ) from None
+    with connection.connect(bootstrap, settings) as cluster:
+        yield cluster

@@ -16,8 +16,7 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import infer_release
 from scenarios.kafka.live import messages
 from scenarios.kafka.live.admin_api import AdminResponse
-from scenarios.kafka.live.client_properties import ClientSettings
-from scenarios.kafka.live.oauth_tokens import TokenSource
+from scenarios.kafka.live.client_properties import ClientSettings, TokenSource
 from scenarios.kafka.observation.observation import ObservationError
 
 with warnings.catch_warnings():
@@ -77,15 +76,15 @@ class LiveCluster:
 
     def classic_group(self, group: str) -> AdminResponse:
         """Return a classic group (DescribeGroups)."""
-        return self._request(f"group '{group}'", lambda: self._admin.describe_classic_group(group), _GROUP)
+        return self._describe_group(DescribeGroupsRequest(groups=[group]), group)
 
     def streams_group(self, group: str) -> AdminResponse:
         """Return a streams group (StreamsGroupDescribe)."""
-        return self._request(f"group '{group}'", lambda: self._admin.describe_streams_group(group), _GROUP)
+        return self._describe_group(StreamsGroupDescribeRequest(group_ids=[group]), group)
 
     def consumer_group(self, group: str) -> AdminResponse:
         """Return a group of the consumer protocol (ConsumerGroupDescribe)."""
-        return self._request(f"group '{group}'", lambda: self._admin.describe_consumer_group(group), _GROUP)
+        return self._describe_group(ConsumerGroupDescribeRequest(group_ids=[group]), group)
 
     def topics(self) -> Sequence[AdminResponse]:
         """Return all topics (Metadata)."""
@@ -151,6 +150,9 @@ class LiveCluster:
         offsets = self._request("offsets", lambda: self._admin.list_partition_offsets(specs), _TOPIC)
         return {TopicPartition(key.topic, key.partition): result.offset for key, result in offsets.items()}
 
+    def _describe_group(self, request: ApiMessage, group: str) -> AdminResponse:
+        return self._request(f"group '{group}'", lambda: self._admin.describe_group(request, group), _GROUP)
+
     def _describe_configs(self, resource: ConfigResource) -> Mapping[str, str | None]:
         kind = resource.resource_type.name.lower()
         configs = self._request(
@@ -199,18 +201,6 @@ class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
         response = self._manager.run(self._manager.send, request, coordinator)
         return {int(entry.api_key): int(entry.max_version) for entry in response.api_keys}
 
-    def describe_classic_group(self, group: str) -> AdminResponse:
-        """Return a classic group, with members' metadata and assignments as bytes (DescribeGroups)."""
-        return self._describe_group(DescribeGroupsRequest(groups=[group]), group)
-
-    def describe_streams_group(self, group: str) -> AdminResponse:
-        """Return a streams group (StreamsGroupDescribe)."""
-        return self._describe_group(StreamsGroupDescribeRequest(group_ids=[group]), group)
-
-    def describe_consumer_group(self, group: str) -> AdminResponse:
-        """Return a group of the consumer protocol (ConsumerGroupDescribe)."""
-        return self._describe_group(ConsumerGroupDescribeRequest(group_ids=[group]), group)
-
     def _close_failed(self) -> None:
         """Close the client after a failed start; otherwise its thread would continue to retry.
 
@@ -220,7 +210,8 @@ class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
             self._client.close()
             self._net.stop()
 
-    def _describe_group(self, request: ApiMessage, group: str) -> AdminResponse:
+    def describe_group(self, request: ApiMessage, group: str) -> AdminResponse:
+        """Return a group; of a classic one with members' metadata and assignments as bytes."""
         coordinator = self._manager.run(self._find_coordinator_id, group)
         response = self._manager.run(self._manager.send, request, coordinator)
         described: AdminResponse = response.to_dict(json=False)["groups"][0]

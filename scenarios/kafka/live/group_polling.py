@@ -3,8 +3,6 @@
 A poll sends DescribeGroups, StreamsGroupDescribe or ConsumerGroupDescribe to the coordinator, OffsetFetch to the
 coordinator, and ListOffsets to each broker that leads a partition of the group.
 
-Snapshots of consumer groups without Kafka Streams come from DescribeGroups and ConsumerGroupDescribe.
-
 Members keep the order in which the coordinator lists them, and partitions that of the coordinator or of the member:
 assignors break ties by these orders.
 
@@ -15,12 +13,15 @@ Source: `ClassicGroup.describe`, `ConsumerGroup.asDescribedGroup` and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from assignors.model.ids import TaskId, TopicPartition
-from scenarios.kafka.formats.consumer_protocol import (
+from scenarios.kafka.formats.binary_messages import (
+    AssignmentInfo,
+    MemberSubscription,
     decode_assignment,
     decode_consumer_assignment,
     decode_consumer_subscription,
@@ -30,27 +31,32 @@ from scenarios.kafka.formats.consumer_protocol import (
 )
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
+from scenarios.kafka.live.observe import listed_partitions, observe, observe_consumers
+from scenarios.kafka.live.running_group import listed_tasks
 from scenarios.kafka.naming import process_client_id, trailing_uuid
-from scenarios.kafka.observation.group_snapshot import (
+from scenarios.kafka.observation.observation import (
     GroupKind,
     GroupPhase,
     GroupSnapshot,
+    Observation,
+    ObservationError,
     SnapshotMember,
+    StatedRacks,
     TaskProgress,
+    sort_tasks,
 )
-from scenarios.kafka.observation.observation import Observation, ObservationError, sort_tasks
 
 _PHASES: Final = {"Stable": GroupPhase.STABLE, "Empty": GroupPhase.EMPTY, "Dead": GroupPhase.GONE}
 _STICKY: Final = "sticky"
 _ID_DIGITS: Final = 8
 
 
-def coordinated_phase(state: str) -> GroupPhase:
-    """Return the phase of a group whose coordinator assigns; in other states, members have not reached their target."""
+def _phase(state: str) -> GroupPhase:
+    """Return the phase; in other states, members join again or have not reached their target."""
     return _PHASES.get(state, GroupPhase.REBALANCING)
 
 
-def classic_consumers(response: AdminResponse, at_ms: int) -> GroupSnapshot:
+def _classic_consumers(response: AdminResponse, at_ms: int) -> GroupSnapshot:
     """Return a stable consumer group of the classic protocol.
 
     Raises ObservationError if the metadata or the assignment of a member is malformed.
@@ -70,19 +76,20 @@ def classic_consumers(response: AdminResponse, at_ms: int) -> GroupSnapshot:
     )
 
 
-def coordinated_consumers(response: AdminResponse, at_ms: int) -> GroupSnapshot:
-    """Return a consumer group of the consumer protocol (KIP-848), in any state."""
-    members = tuple(_coordinated_member(entry) for entry in response["members"])
+def _coordinated_snapshot(response: AdminResponse, at_ms: int, kind: GroupKind) -> GroupSnapshot:
+    """Return a group of the consumer protocol (KIP-848) or the streams protocol (KIP-1071), in any state."""
+    is_streams = kind is GroupKind.APPLICATION
+    members = tuple(map(_streams_member if is_streams else _coordinated_member, response["members"]))
     return GroupSnapshot(
         at_ms,
         str(response["group_id"]),
-        "consumer",
+        "streams" if is_streams else "consumer",
         str(response["group_state"]),
-        coordinated_phase(str(response["group_state"])),
+        _phase(str(response["group_state"])),
         epoch=int(response["assignment_epoch"]),
         members=members,
         member_ids=tuple(sorted(member.id for member in members)),
-        kind=GroupKind.CONSUMERS,
+        kind=kind,
     )
 
 
@@ -120,7 +127,7 @@ def _classic_snapshot_member(entry: AdminResponse, assignor: str) -> SnapshotMem
 
 def _coordinated_member(entry: AdminResponse) -> SnapshotMember:
     member_id, instance_id = str(entry["member_id"]), entry["instance_id"]
-    target = _member_partitions(entry["target_assignment"])
+    target = tuple(listed_partitions(entry["target_assignment"]))
     return SnapshotMember(
         id=member_id,
         client_id=_distinct_name(member_id, instance_id, str(entry["client_id"])),
@@ -128,21 +135,13 @@ def _coordinated_member(entry: AdminResponse) -> SnapshotMember:
         rack=entry["rack_id"] or None,
         tags={},
         instance_id=instance_id,
-        active=_names(_member_partitions(entry["assignment"])),
+        active=_names(listed_partitions(entry["assignment"])),
         standby=(),
         target_active=_names(target),
         target_standby=(),
         owned=target,
         topics=tuple(map(str, entry["subscribed_topic_names"])),
         pattern=entry["subscribed_topic_regex"] or None,
-    )
-
-
-def _member_partitions(assignment: AdminResponse) -> tuple[TopicPartition, ...]:
-    return tuple(
-        TopicPartition(str(topic["topic_name"]), int(partition))
-        for topic in assignment["topic_partitions"]
-        for partition in topic["partitions"]
     )
 
 
@@ -163,13 +162,6 @@ _RETRIABLE: Final = {
 }
 _GROUP_ID_NOT_FOUND: Final = 69
 _STREAMS: Final = "stream"
-_CLASSIC_PHASES: Final = {
-    "Stable": GroupPhase.STABLE,
-    "PreparingRebalance": GroupPhase.REBALANCING,
-    "CompletingRebalance": GroupPhase.REBALANCING,
-    "Empty": GroupPhase.EMPTY,
-    "Dead": GroupPhase.GONE,
-}
 
 
 class TransientError(ObservationError):
@@ -241,11 +233,12 @@ def poll_group(cluster: AdminApi, group: str, protocol: str, partitions: TaskPar
     the moment; and ObservationError if the cluster does not respond or denies a request, or the group has members of
     another kind.
     """
-    describe, read = {
+    readers: Mapping[str, tuple[Callable[[str], AdminResponse], Callable[[AdminResponse, int], GroupSnapshot]]] = {
         "classic": (cluster.classic_group, _classic_snapshot),
-        "streams": (cluster.streams_group, _streams_snapshot),
-        "consumer": (cluster.consumer_group, coordinated_consumers),
-    }[protocol]
+        "streams": (cluster.streams_group, partial(_coordinated_snapshot, kind=GroupKind.APPLICATION)),
+        "consumer": (cluster.consumer_group, partial(_coordinated_snapshot, kind=GroupKind.CONSUMERS)),
+    }
+    describe, read = readers[protocol]
     response = describe(group)
     at_ms = cluster.now_ms()
     code = int(response["error_code"])
@@ -286,15 +279,16 @@ def _classic_snapshot(response: AdminResponse, at_ms: int) -> GroupSnapshot:
     group, state = str(response["group_id"]), str(response["group_state"])
     if response["protocol_type"] not in ("consumer", ""):
         raise ObservationError(_not_supported(group, f"its protocol type is {response['protocol_type']}"))
-    phase = _CLASSIC_PHASES.get(state, GroupPhase.REBALANCING)
+    phase = _phase(state)
     ids = tuple(sorted(str(entry["member_id"]) for entry in response["members"]))
     if phase is not GroupPhase.STABLE:
         return GroupSnapshot(at_ms, group, "classic", state, phase, member_ids=ids)
     if response["protocol_data"] != _STREAMS:
-        return classic_consumers(response, at_ms)
+        return _classic_consumers(response, at_ms)
     members = [_classic_member(entry) for entry in response["members"]]
-    generations = [member.generation for member in members]
-    rejoin_at_ms = [member.rejoin_at_ms for member in members if member.rejoin_at_ms is not None]
+    generations = [subscription.generation for _, subscription, _ in members]
+    assigned = [assignment for _, _, assignment in members]
+    rejoin_at_ms = [info.next_rebalance_at_ms for info in assigned if info.next_rebalance_at_ms is not None]
     return GroupSnapshot(
         at_ms,
         group,
@@ -302,24 +296,16 @@ def _classic_snapshot(response: AdminResponse, at_ms: int) -> GroupSnapshot:
         state,
         phase,
         epoch=max(generations) + 1 if max(generations, default=-1) >= 0 else None,
-        members=tuple(member.member for member in members),
+        members=tuple(member for member, _, _ in members),
         member_ids=ids,
         next_rebalance_at_ms=min(rejoin_at_ms, default=None),
-        error_code=max((member.error_code for member in members), default=0),
+        error_code=max((info.error_code for info in assigned), default=0),
         kind=GroupKind.APPLICATION,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassicMember:
-    member: SnapshotMember
-    generation: int
-    rejoin_at_ms: int | None
-    error_code: int
-
-
-def _classic_member(entry: AdminResponse) -> _ClassicMember:
-    """Decode a member; it reports the generation in which it owned its partitions, the one before the current."""
+def _classic_member(entry: AdminResponse) -> tuple[SnapshotMember, MemberSubscription, AssignmentInfo]:
+    """Return a member, with its subscription and assignment; it reports the generation before the current one."""
     metadata = bytes(entry["member_metadata"])
     try:
         subscription, assignment = decode_subscription(metadata), decode_assignment(bytes(entry["member_assignment"]))
@@ -341,24 +327,7 @@ def _classic_member(entry: AdminResponse) -> _ClassicMember:
         offset_sums=dict(subscription.streams.offset_sums),
         joined=hashlib.sha256(metadata).hexdigest()[:16],
     )
-    streams = assignment.streams
-    return _ClassicMember(member, subscription.generation, streams.next_rebalance_at_ms, streams.error_code)
-
-
-def _streams_snapshot(response: AdminResponse, at_ms: int) -> GroupSnapshot:
-    group, state = str(response["group_id"]), str(response["group_state"])
-    phase = coordinated_phase(state)
-    return GroupSnapshot(
-        at_ms,
-        group,
-        "streams",
-        state,
-        phase,
-        epoch=int(response["assignment_epoch"]),
-        members=tuple(_streams_member(entry) for entry in response["members"]),
-        member_ids=tuple(sorted(str(entry["member_id"]) for entry in response["members"])),
-        kind=GroupKind.APPLICATION,
-    )
+    return member, subscription, assignment.streams
 
 
 def _streams_member(entry: AdminResponse) -> SnapshotMember:
@@ -371,19 +340,13 @@ def _streams_member(entry: AdminResponse) -> SnapshotMember:
         rack=entry["rack_id"] or None,
         tags={tag["key"]: tag["value"] for tag in entry["client_tags"]},
         instance_id=entry["instance_id"],
-        active=sort_tasks(_tasks(current["active_tasks"])),
-        standby=sort_tasks(_tasks([*current["standby_tasks"], *current["warmup_tasks"]])),
-        target_active=sort_tasks(_tasks(target["active_tasks"])),
-        target_standby=sort_tasks(_tasks([*target["standby_tasks"], *target["warmup_tasks"]])),
+        active=sort_tasks(listed_tasks(current["active_tasks"])),
+        standby=sort_tasks(listed_tasks([*current["standby_tasks"], *current["warmup_tasks"]])),
+        target_active=sort_tasks(listed_tasks(target["active_tasks"])),
+        target_standby=sort_tasks(listed_tasks([*target["standby_tasks"], *target["warmup_tasks"]])),
         offset_sums={task: offsets[task] for task in sort_tasks(offsets)},
         joined="",
     )
-
-
-def _tasks(entries: Sequence[AdminResponse]) -> Iterator[str]:
-    for entry in entries:
-        for partition in entry["partitions"]:
-            yield f"{entry['subtopology_id']}_{partition}"
 
 
 def _not_supported(group: str, reason: str) -> str:
@@ -391,3 +354,94 @@ def _not_supported(group: str, reason: str) -> str:
         f"group '{group}' cannot be watched: {reason}. watch supports Kafka Streams applications and consumer groups; "
         "pass the application.id or the group.id"
     )
+
+
+_Response = TypeVar("_Response")
+
+
+class PolledObserver:
+    """Observes a group that was just polled; responses that seldom change are requested once.
+
+    An observation requests the metadata of topics and brokers. The first one also requests the groups, the configs of
+    brokers and topics, the sizes of partitions and the first offsets.
+    """
+
+    def __init__(
+        self, cluster: AdminApi, *, topology: str | None, configs: Mapping[str, str], racks: StatedRacks
+    ) -> None:
+        """Create an observer.
+
+        `topology`: output of the application's `Topology.describe()`, if available; `configs`: known configs of the
+        application or the consumers; `racks`: racks of clients that do not report `client.rack`.
+        """
+        self._cluster = cluster
+        self._topology = topology
+        self._configs = configs
+        self._racks = racks
+        self._kept: dict[str, Any] = {}
+
+    def observe(self, polled: PolledGroup) -> Observation:
+        """Return the state of the application, or of the consumer group.
+
+        Raises TransientError if the polled group is not stable, or a member must rejoin at once; and ObservationError
+        if the cluster denies a request, a changelog has several possible owners, or a topology is given for a consumer
+        group.
+        """
+        once = cast("AdminApi", _PolledCluster(self._cluster, polled, self._kept))
+        group = polled.snapshot.group
+        if polled.snapshot.kind is GroupKind.CONSUMERS:
+            if self._topology is not None:
+                raise ObservationError(f"group '{group}' is a consumer group, and has no topology")
+            return observe_consumers(once, group, seconds=0, configs=self._configs, racks=self._racks)
+        return observe(
+            once,
+            group,
+            seconds=0,
+            topology=self._topology,
+            configs=self._configs,
+            all_topics=False,
+            racks=self._racks,
+        )
+
+
+class _PolledCluster:
+    """An `AdminApi` that repeats the polled description of the group, and keeps the responses that seldom change."""
+
+    def __init__(self, cluster: AdminApi, polled: PolledGroup, kept: dict[str, Any]) -> None:
+        self._cluster = cluster
+        self._polled = polled
+        self._kept = kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cluster, name)
+
+    def classic_group(self, _: str) -> AdminResponse:
+        return self._polled.response
+
+    streams_group = consumer_group = classic_group
+
+    def groups(self) -> Sequence[AdminResponse]:
+        return self._keep("groups", self._cluster.groups)
+
+    def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
+        return self._keep(f"log_dirs {sorted(partitions)}", lambda: self._cluster.log_dirs(partitions))
+
+    def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return self._keep(f"start_offsets {sorted(partitions)}", lambda: self._cluster.start_offsets(partitions))
+
+    def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
+        return self._keep(f"broker_configs {broker}", lambda: self._cluster.broker_configs(broker, keys))
+
+    def topic_configs(self, topics: Sequence[str], keys: Sequence[str]) -> Mapping[str, Mapping[str, str | None]]:
+        return self._keep(f"topic_configs {sorted(topics)}", lambda: self._cluster.topic_configs(topics, keys))
+
+    def coordinator_release(self, group: str) -> str | None:
+        return self._keep("coordinator_release", lambda: self._cluster.coordinator_release(group))
+
+    def wait(self, _: float) -> None:
+        raise TransientError("the group is not stable")
+
+    def _keep(self, key: str, request: Callable[[], _Response]) -> _Response:
+        if key not in self._kept:
+            self._kept[key] = request()
+        return cast("_Response", self._kept[key])

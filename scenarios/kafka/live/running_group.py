@@ -1,27 +1,207 @@
 """A running Kafka Streams group of either protocol, once it is stable.
 
-The subtopologies of a classic group, and the owners of its changelogs, are inferred without `Topology.describe()`.
+Members of a classic group report the topics that each task reads, but not its stores. Without `Topology.describe()`, a
+changelog is assigned to a subtopology if all others can be excluded.
 
-Members report the topics that each task reads, but not its stores. A changelog is assigned to a subtopology if all
-others can be excluded.
-
-Source: `org.apache.kafka.streams.processor.internals.ProcessorStateManager.storeChangelogTopic` and
-`RepartitionedInternal` (names of internal topics).
+Source: `StreamsGroupDescribeResponse.json`; `org.apache.kafka.coordinator.group.streams.StreamsGroup`;
+`StreamsPartitionAssignor`, `TaskManager.getTaskOffsetSums` (tasks with a changelog have offset sums),
+`ProcessorStateManager.storeChangelogTopic` and `RepartitionedInternal` (names of internal topics) of
+`org.apache.kafka.streams.processor.internals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.live import classic_group, streams_group
+from scenarios.kafka.formats.binary_messages import (
+    LATEST_OFFSET,
+    ClassicMemberAssignment,
+    MemberSubscription,
+    decode_assignment,
+    decode_subscription,
+)
+from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
-from scenarios.kafka.naming import is_changelog_topic, repartition_of_changelog, store_of_changelog
+from scenarios.kafka.naming import is_changelog_topic, process_client_id, repartition_of_changelog, store_of_changelog
 from scenarios.kafka.observation.described_subtopologies import add_described_stores
-from scenarios.kafka.observation.observation import ObservationError, ObservedProcess, ObservedSubtopology
+from scenarios.kafka.observation.observation import (
+    ObservationError,
+    ObservedProcess,
+    ObservedSubtopology,
+    ObservedThread,
+    parse_task_id,
+    sort_tasks,
+)
 from scenarios.language.errors import format_list
+
+_STREAMS_PROTOCOL: Final = "stream"
+_STABLE: Final = "Stable"
+_OFFSET_SUMS_VERSION: Final = 7
+"""First version of the Kafka Streams subscription with offset sums."""
+_RACK_VERSION: Final = 3
+"""First version of the consumer protocol with racks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedClassicGroup:
+    """A stable group.
+
+    Attributes:
+        source_topics: Topics that each task reads, sorted.
+        stateful: Subtopologies with state, according to a subscription or assignment.
+        next_rebalance_at_ms: Time at which a member must rejoin, since 1970; None if no member must, 0 if one is
+            already rejoining.
+    """
+
+    processes: tuple[ObservedProcess, ...]
+    source_topics: Mapping[TaskId, tuple[str, ...]]
+    stateful: frozenset[int]
+    next_rebalance_at_ms: int | None
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    id: str
+    client_id: str
+    is_static: bool
+    subscription: MemberSubscription
+    assignment: ClassicMemberAssignment
+
+
+def _is_stable_classic(response: AdminResponse) -> bool:
+    """Return whether the group has an assignment.
+
+    Raises ObservationError if the group is not one of Kafka Streams, or has no members.
+    """
+    group, state = response["group_id"], response["group_state"]
+    if response["protocol_type"] not in ("consumer", ""):
+        raise ObservationError(f"group '{group}' has type {response['protocol_type']}, not Kafka Streams")
+    if state in ("Empty", "Dead"):
+        raise ObservationError(_empty_group_message(group))
+    if state == _STABLE and response["protocol_data"] != _STREAMS_PROTOCOL:
+        raise ObservationError(
+            f"group '{group}' does not belong to Kafka Streams: its partition assignor is "
+            f"'{response['protocol_data']}'. Use the application.id as the group"
+        )
+    return bool(state == _STABLE)
+
+
+def _empty_group_message(group: str) -> str:
+    """Return the error message for a group without members."""
+    return (
+        f"group '{group}' has no members: the application is not running. Start it and try again, or import tool "
+        "output that was saved while it was running"
+    )
+
+
+def read_classic_group(response: AdminResponse) -> ObservedClassicGroup:
+    """Read a group for which `_is_stable_classic` holds.
+
+    Raises ObservationError if a member's metadata or assignment is not of Kafka Streams, or has an error code.
+    """
+    members = [_read_member(entry) for entry in sorted(response["members"], key=lambda entry: str(entry["member_id"]))]
+    source_topics: dict[TaskId, set[str]] = {}
+    stateful: set[int] = set()
+    for member in members:
+        standby = member.assignment.streams.standby_tasks
+        for task, partitions in [*member.assignment.active.items(), *standby.items()]:
+            source_topics.setdefault(parse_task_id(task), set()).update(partition.topic for partition in partitions)
+        stateful.update(parse_task_id(task).subtopology for task in [*standby, *_offset_sums([member])])
+    rejoin_times_ms = [
+        member.assignment.streams.next_rebalance_at_ms
+        for member in members
+        if member.assignment.streams.next_rebalance_at_ms is not None
+    ]
+    by_process: dict[str, list[_Member]] = {}
+    for member in members:
+        by_process.setdefault(member.subscription.streams.process_id, []).append(member)
+    return ObservedClassicGroup(
+        tuple(_classic_process(process_id, by_process[process_id]) for process_id in sorted(by_process)),
+        {task: tuple(sorted(source_topics[task])) for task in sorted(source_topics)},
+        frozenset(stateful),
+        min(rejoin_times_ms, default=None),
+        tuple(_classic_assumptions(members)),
+        tuple(_upgrade_warnings(members)),
+    )
+
+
+def _read_member(entry: AdminResponse) -> _Member:
+    try:
+        subscription = decode_subscription(bytes(entry["member_metadata"]))
+        assignment = decode_assignment(bytes(entry["member_assignment"]))
+    except FormatError as error:
+        raise ObservationError(f"member {entry['member_id']}: {error}") from None
+    if assignment.streams.error_code:
+        raise ObservationError(
+            f"member {entry['member_id']} has error {assignment.streams.error_code} instead of an assignment "
+            "(1: source topics are missing, 4: shutdown); resolve it and try again"
+        )
+    is_static = entry.get("group_instance_id") is not None
+    return _Member(str(entry["member_id"]), str(entry["client_id"]), is_static, subscription, assignment)
+
+
+def _classic_process(process_id: str, members: Sequence[_Member]) -> ObservedProcess:
+    first = members[0].subscription
+    threads = tuple(
+        ObservedThread(
+            member.id, sort_tasks(member.assignment.active), sort_tasks(member.assignment.streams.standby_tasks)
+        )
+        for member in members
+    )
+    has_offset_sums = all(member.subscription.streams.version >= _OFFSET_SUMS_VERSION for member in members)
+    return ObservedProcess(
+        process_id,
+        process_client_id(min(member.client_id for member in members)),
+        first.rack or None,
+        dict(first.streams.client_tags),
+        threads,
+        _offset_sums(members) if has_offset_sums else None,
+        any(member.is_static for member in members),
+    )
+
+
+def _offset_sums(members: Sequence[_Member]) -> dict[str, int]:
+    """Return the reported offset sums by task; if several threads report a task, the active one's report wins."""
+    offset_sums: dict[str, int] = {}
+    for member in members:
+        if member.subscription.streams.version < _OFFSET_SUMS_VERSION:
+            continue
+        for task, offset_sum in member.subscription.streams.offset_sums.items():
+            if offset_sum == LATEST_OFFSET:
+                offset_sums[task] = LATEST_OFFSET
+            elif offset_sum >= 0 and offset_sums.get(task, 0) != LATEST_OFFSET:
+                offset_sums[task] = max(offset_sum, offset_sums.get(task, 0))
+    return {task: offset_sums[task] for task in sort_tasks(offset_sums)}
+
+
+def _classic_assumptions(members: Sequence[_Member]) -> list[str]:
+    sentences = []
+    if any(member.subscription.version < _RACK_VERSION for member in members):
+        sentences.append("Members of releases before 3.5 do not report their rack: assumed to have no client.rack.")
+    if any(member.subscription.streams.version < _OFFSET_SUMS_VERSION for member in members):
+        sentences.append("Members of releases before 2.6 do not report the offsets of their tasks.")
+    return sentences
+
+
+def _upgrade_warnings(members: Sequence[_Member]) -> Iterator[str]:
+    """Yield a warning if members use an older version of Kafka Streams' protocol than some of them support.
+
+    Source: `StreamsPartitionAssignor`, Kafka 4.3.1: members use the latest version that all support, and with
+    `upgrade.from` an older one.
+    """
+    infos = [member.subscription.streams for member in members]
+    used, latest = min(info.version for info in infos), max(info.latest_supported_version for info in infos)
+    if used < latest:
+        yield (
+            f"The group is being upgraded: members use version {used} of the Kafka Streams protocol, but support up to "
+            f"{latest} (upgrade.from, or several releases). Simulated members have the same release."
+        )
+
 
 _TOPOLOGY_HINT: Final = "Save the output of Topology.describe() and pass it with --topology FILE"
 
@@ -87,13 +267,7 @@ def infer_stores(
 
 @dataclass(slots=True)
 class _Owners:
-    """Subtopologies that own changelogs.
-
-    Attributes:
-        by_changelog: Owner of each changelog.
-        ambiguous: Possible owners of each changelog that has several.
-        assumptions: Sentences on what was assumed.
-    """
+    """Subtopologies that own changelogs. `ambiguous`: possible owners of each changelog that has several."""
 
     by_changelog: dict[str, int] = field(default_factory=dict)
     ambiguous: dict[str, list[int]] = field(default_factory=dict)
@@ -167,8 +341,6 @@ class RunningGroup:
 
     Attributes:
         protocol: `classic` or `streams`.
-        processes: Processes, by process id.
-        subtopologies: Subtopologies, by id.
         topics: Metadata of all topics of the cluster, by name.
         observed_at_ms: Time of the observation, since 1970.
         configs: Configs of the application that the coordinator knows.
@@ -176,8 +348,6 @@ class RunningGroup:
         listed_members: Member ids of a streams group in the order in which its coordinator lists them.
         next_rebalance_ms: Time until the next probing rebalance; None if none is scheduled.
         broker_release: Release of the coordinator if it assigns; None otherwise, and if it is unknown.
-        assumptions: Sentences on what was not observed.
-        warnings: Sentences on a state of the group that is not simulated.
     """
 
     protocol: str
@@ -229,10 +399,10 @@ def find_group_type(groups: Sequence[AdminResponse], group: str) -> str:
 
 
 def _observe_classic_group(cluster: AdminApi, group: str, topology: str | None, groups: Sequence[str]) -> RunningGroup:
-    def read(response: AdminResponse) -> classic_group.ObservedClassicGroup | None:
-        if not classic_group.is_stable(response):
+    def read(response: AdminResponse) -> ObservedClassicGroup | None:
+        if not _is_stable_classic(response):
             return None
-        observed = classic_group.read_classic_group(response)
+        observed = read_classic_group(response)
         return None if observed.next_rebalance_at_ms == 0 else observed
 
     observed = poll_until_stable(cluster, group, cluster.classic_group, read)
@@ -263,29 +433,29 @@ def _observe_classic_group(cluster: AdminApi, group: str, topology: str | None, 
 
 
 def _observe_streams_group(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
-    def read(response: AdminResponse) -> streams_group.ObservedStreamsGroup | None:
-        return streams_group.read_streams_group(response) if streams_group.is_stable(response) else None
-
-    observed = poll_until_stable(cluster, group, cluster.streams_group, read)
+    response = poll_until_stable(cluster, group, cluster.streams_group, if_stable)
+    members, subtopologies = response["members"], _streams_subtopologies(response)
+    processes = _streams_processes(members)
     now_ms = cluster.now_ms()
-    topics = _topics(cluster, observed.subtopologies)
-    subtopologies, assumptions = observed.subtopologies, tuple[str, ...]()
+    topics = _topics(cluster, subtopologies)
+    assumptions = tuple(_streams_assumptions(members))
     if topology is not None:
-        subtopologies, assumptions = add_described_stores(subtopologies, topology, group, topics, _TOPOLOGY_NAME)
-    configs, broker_configs = streams_group.split_group_configs(cluster.group_configs(group))
+        subtopologies, described = add_described_stores(subtopologies, topology, group, topics, _TOPOLOGY_NAME)
+        assumptions += described
+    group_configs = cluster.group_configs(group)
     return RunningGroup(
         protocol="streams",
-        processes=observed.processes,
+        processes=processes,
         subtopologies=subtopologies,
         topics=topics,
         observed_at_ms=now_ms,
-        configs=configs,
-        broker_configs=broker_configs,
-        listed_members=observed.listed_members,
+        configs=renamed_configs(group_configs, _APPLICATION_KEYS),
+        broker_configs=renamed_configs(group_configs, _BROKER_KEYS),
+        listed_members=tuple(str(member["member_id"]) for member in members),
         next_rebalance_ms=None,
         broker_release=cluster.coordinator_release(group),
-        assumptions=(*observed.assumptions, *assumptions),
-        warnings=observed.warnings,
+        assumptions=assumptions,
+        warnings=tuple(_streams_warnings(members)),
     )
 
 
@@ -332,3 +502,113 @@ def _topics(cluster: AdminApi, subtopologies: Sequence[ObservedSubtopology]) -> 
             "Describe"
         )
     return topics
+
+
+_BROKER_KEYS: Final = {
+    "streams.heartbeat.interval.ms": "group.streams.heartbeat.interval.ms",
+    "streams.assignment.interval.ms": "group.streams.assignment.interval.ms",
+    "streams.session.timeout.ms": "group.streams.session.timeout.ms",
+    "streams.initial.rebalance.delay.ms": "group.streams.initial.rebalance.delay.ms",
+}
+"""Broker config that each group config overrides."""
+_APPLICATION_KEYS: Final = {"streams.num.standby.replicas": "num.standby.replicas"}
+"""Application config that each group config replaces."""
+
+
+def if_stable(response: AdminResponse) -> AdminResponse | None:
+    """Return the response if all members have their assignment; None otherwise.
+
+    Raises ObservationError if the group has no members.
+    """
+    if response["group_state"] in ("Empty", "Dead"):
+        raise ObservationError(_empty_group_message(response["group_id"]))
+    return response if response["group_state"] == _STABLE else None
+
+
+def renamed_configs(group_configs: Mapping[str, str | None], keys: Mapping[str, str]) -> dict[str, str]:
+    """Return a group's configs under the keys to which they correspond."""
+    return {key: value for group_key, key in keys.items() if (value := group_configs.get(group_key)) is not None}
+
+
+def _streams_subtopologies(response: AdminResponse) -> tuple[ObservedSubtopology, ...]:
+    group = response["group_id"]
+    entries = (response["topology"] or {}).get("subtopologies")
+    if not entries:
+        raise ObservationError(f"group '{group}' has no topology yet: source topics are missing or inconsistent")
+    return tuple(sorted((_subtopology(group, entry) for entry in entries), key=lambda subtopology: subtopology.id))
+
+
+def _streams_processes(members: Sequence[AdminResponse]) -> tuple[ObservedProcess, ...]:
+    by_process: dict[str, list[AdminResponse]] = {}
+    for member in sorted(members, key=lambda member: str(member["member_id"])):
+        by_process.setdefault(member["process_id"], []).append(member)
+    return tuple(_streams_process(process_id, by_process[process_id]) for process_id in sorted(by_process))
+
+
+def _subtopology(group: str, entry: AdminResponse) -> ObservedSubtopology:
+    name = str(entry["subtopology_id"])
+    if not name.isdecimal():
+        raise ObservationError(f"subtopology id '{name}' is not a number; named topologies cannot be simulated")
+    repartition = [topic["name"] for topic in entry["repartition_source_topics"]]
+    changelogs = {store_of_changelog(group, topic["name"]): topic["name"] for topic in entry["state_changelog_topics"]}
+    return ObservedSubtopology(
+        int(name),
+        tuple(sorted({*entry["source_topics"], *repartition})),
+        {store: changelogs[store] for store in sorted(changelogs)},
+        writes=tuple(sorted(entry["repartition_sink_topics"])),
+    )
+
+
+def _streams_process(process_id: str, members: Sequence[AdminResponse]) -> ObservedProcess:
+    first = members[0]
+    offset_sums = {
+        f"{task['subtopology_id']}_{task['partition']}": task["offset"]
+        for member in members
+        for task in member["task_offsets"]
+    }
+    return ObservedProcess(
+        process_id,
+        process_client_id(min(member["client_id"] for member in members)),
+        first["rack_id"] or None,
+        {tag["key"]: tag["value"] for tag in first["client_tags"]},
+        tuple(_observed_thread(member) for member in members),
+        {task: offset_sums[task] for task in sort_tasks(offset_sums)} or None,
+        any(member["instance_id"] is not None for member in members),
+    )
+
+
+def _observed_thread(member: AdminResponse) -> ObservedThread:
+    """Return a thread; warm-up tasks count as standbys, since Kafka's own assignor creates none."""
+    assignment = member["assignment"]
+    standby = listed_tasks([*assignment["standby_tasks"], *assignment["warmup_tasks"]])
+    return ObservedThread(
+        member["member_id"], sort_tasks(listed_tasks(assignment["active_tasks"])), sort_tasks(standby)
+    )
+
+
+def listed_tasks(entries: Sequence[AdminResponse]) -> Iterator[str]:
+    """Yield the ids of tasks that a response lists by subtopology."""
+    for entry in entries:
+        for partition in entry["partitions"]:
+            yield f"{entry['subtopology_id']}_{partition}"
+
+
+def _streams_assumptions(members: Sequence[AdminResponse]) -> Iterator[str]:
+    if not any(member["task_offsets"] for member in members):
+        yield "The coordinator does not report task offsets: all task copies are assumed to be caught up."
+    else:
+        yield (
+            "Copies on disk are those that members reported last, by default once a minute: a copy that a recent move "
+            "left behind may be missing."
+        )
+    if any(member["assignment"]["warmup_tasks"] for member in members):
+        yield "Warm-up tasks are treated as standbys."
+
+
+def _streams_warnings(members: Sequence[AdminResponse]) -> Iterator[str]:
+    classic = sorted(str(member["member_id"]) for member in members if member["is_classic"])
+    if classic:
+        yield (
+            f"The group is being migrated: {len(classic)} of {len(members)} members still use the classic protocol, "
+            "but are simulated with the streams protocol."
+        )

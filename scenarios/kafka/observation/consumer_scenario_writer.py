@@ -1,30 +1,165 @@
-"""Writer of a scenario that starts in the observed state of a consumer group."""
+"""Writer of a scenario that starts in the observed state of a consumer group.
+
+Under the classic protocol, Kafka reports the assignor that the group coordinator picked, and not what members list.
+
+Source: `org.apache.kafka.coordinator.group.classic.ClassicGroup.selectProtocol` (of the assignors that all members
+list, the one that most members prefer).
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from assignors.consumers.selection import BROKER_RANGE, COOPERATIVE_STICKY, UNIFORM
 from assignors.model.ids import TopicId
 from scenarios.kafka.naming import is_base64_uuid, trailing_uuid
-from scenarios.kafka.observation.cluster_lines import cluster_lines, header_lines, mapping_lines
-from scenarios.kafka.observation.consumer_assignor import ReportedAssignor
-from scenarios.kafka.observation.event_lines import duration_line, event_lines
 from scenarios.kafka.observation.observation import (
     ConsumerHistory,
     Observation,
     ObservationError,
     ObservedConsumer,
     ObservedConsumers,
+    numbered_names,
 )
-from scenarios.kafka.observation.observed_configs import broker_configs, consumer_configs, unmodeled_configs
-from scenarios.kafka.observation.observed_releases import consumer_release_remarks, simulated_coordinator_release
-from scenarios.kafka.observation.yaml_text import YamlValue, entry_lines, flow_text
-from scenarios.language.consumer_configs import ConsumerConfigs
+from scenarios.kafka.observation.releases import consumer_release_remarks, simulated_coordinator_release
+from scenarios.kafka.observation.scenario_lines import (
+    YamlValue,
+    broker_configs,
+    cluster_lines,
+    consumer_configs,
+    duration_line,
+    entry_lines,
+    event_lines,
+    example_event_lines,
+    flow_text,
+    header_lines,
+    mapping_lines,
+    rack_lines,
+    unmodeled_configs,
+)
+from scenarios.language.consumer_configs import DEFAULT_STRATEGY, ConsumerConfigs, strategy_name
 from scenarios.language.consumer_entries import POLL_MS
 from scenarios.language.units import format_duration
+
+_CLASSIC_ASSIGNORS: Final = ("range", "roundrobin", "sticky", COOPERATIVE_STICKY)
+_COORDINATOR_ASSIGNORS: Final[Mapping[str, str]] = {"uniform": UNIFORM, "range": BROKER_RANGE}
+_PROTOCOL: Final = "group.protocol"
+_REMOTE: Final = "group.remote.assignor"
+_STRATEGY: Final = "partition.assignment.strategy"
+
+
+def migration_warnings(classic: int, members: int) -> Iterator[str]:
+    """Yield a warning if some members of a group of the consumer protocol still use the classic one."""
+    if classic:
+        yield (
+            f"The group is being migrated: {classic} of {members} members still use the classic protocol, but are "
+            "simulated with the consumer protocol."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedAssignor:
+    """The assignor of a group.
+
+    Attributes:
+        protocol: `classic` or `consumer`.
+        reported: Name of the assignor that Kafka reports.
+        configs: Stated configs of the consumers, by Kafka's keys.
+    """
+
+    protocol: str
+    reported: str
+    configs: Mapping[str, str]
+
+    @property
+    def is_kafkas(self) -> bool:
+        """Whether it is one of Kafka's, and not a custom one."""
+        return self.reported in (_COORDINATOR_ASSIGNORS if self.protocol == "consumer" else _CLASSIC_ASSIGNORS)
+
+    @property
+    def name(self) -> str:
+        """Name of the assignor in a scenario; Kafka's default in place of one that is not Kafka's."""
+        if self.protocol == "consumer":
+            return _COORDINATOR_ASSIGNORS.get(self.reported, UNIFORM)
+        return self.reported if self.reported in _CLASSIC_ASSIGNORS else DEFAULT_STRATEGY[0]
+
+    @property
+    def follows_from_configs(self) -> bool:
+        """Whether only the configs choose it: `cooperative-sticky` rebalances eagerly beside another assignor."""
+        return (
+            self.protocol == "classic" and self.name == COOPERATIVE_STICKY == self._listed[0] and len(self._listed) > 1
+        )
+
+    def scenario_configs(self) -> Mapping[str, YamlValue]:
+        """Return the configs of the group that choose its protocol and its assignor."""
+        if self.protocol == "consumer":
+            return {_PROTOCOL: "consumer", _REMOTE: "range" if self.name == BROKER_RANGE else "uniform"}
+        chosen = {_PROTOCOL: "classic"} if _PROTOCOL in self.configs else {}
+        return {**chosen, _STRATEGY: ",".join(self._listed)}
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is not simulated."""
+        if not self.is_kafkas:
+            yield (
+                f"The assignor {self.reported} is not Kafka's: the group is simulated with {self.name}, whose "
+                "assignments differ."
+            )
+        stated_protocol = self.configs.get(_PROTOCOL, self.protocol).strip().lower()
+        if stated_protocol != self.protocol:
+            yield f"{_PROTOCOL}={stated_protocol} is ignored: the group has the {self.protocol} protocol."
+        if self.protocol == "consumer" or not self.is_kafkas:
+            return
+        if unknown := [text for text in self._stated if text not in self._of_kafka]:
+            yield f"{_STRATEGY} lists assignors that are not Kafka's, which are omitted: {', '.join(unknown)}."
+        if self._stated and self.name not in self._of_kafka.values():
+            yield (
+                f"{_STRATEGY} is ignored: the group has the assignor {self.name}, which all members must list, but "
+                f"{_STRATEGY} does not."
+            )
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what is assumed about the lists of the members."""
+        if self.protocol == "consumer":
+            return
+        if self.name != self._listed[0]:
+            yield (
+                f"The group has the assignor {self.name}, although {_STRATEGY} lists {self._listed[0]} first: members "
+                "list different assignors, and Kafka picked one that all of them list. The group is simulated with "
+                "it throughout. If joins and departures can change it, state the list of each client in its configs, "
+                "and remove assignors."
+            )
+        if self.name == COOPERATIVE_STICKY and not self._stated:
+            yield (
+                f"All members are assumed to list only {COOPERATIVE_STICKY} in {_STRATEGY}; with another assignor "
+                "beside it, the group would rebalance eagerly."
+            )
+
+    @property
+    def _stated(self) -> list[str]:
+        """The stated assignors of the client."""
+        return [text.strip() for text in self.configs.get(_STRATEGY, "").split(",") if text.strip()]
+
+    @property
+    def _of_kafka(self) -> Mapping[str, str]:
+        """The name of each stated assignor that is Kafka's."""
+        names = {}
+        for text in self._stated:
+            try:
+                names[text] = strategy_name(text)
+            except ValueError:
+                continue
+        return names
+
+    @property
+    def _listed(self) -> list[str]:
+        """The assignors that members list in the scenario, which include that of the group."""
+        names = list(self._of_kafka.values())
+        return names if self.name in names else [self.name]
+
 
 _TIMES: Final[Mapping[str, Sequence[str]]] = {
     "classic": ("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms"),
@@ -51,9 +186,7 @@ def consumer_scenario_text(observation: Observation, history: ConsumerHistory | 
 
 def _events(history: ConsumerHistory | None, first: str) -> Iterator[str]:
     if history is None:
-        yield "# Add events to simulate, for example:"
-        yield "# events:"
-        yield f"#   - {{at: 1m, leave: {{clients: {flow_text(first)}}}}}"
+        yield from example_event_lines(first)
         return
     if history.changes:
         yield from event_lines(history.changes, history.names)
@@ -68,8 +201,7 @@ def consumer_assumptions(observation: Observation) -> tuple[str, ...]:
 
 def consumer_warnings(observation: Observation) -> tuple[str, ...]:
     """Return sentences on what was observed but cannot be simulated."""
-    unmodeled = (f"{config} is not modeled: {effect}." for config, effect in unmodeled_configs(observation))
-    return (*unmodeled, *_assignor(observation).warnings(), *observation.warnings)
+    return (*unmodeled_configs(observation), *_assignor(observation).warnings(), *observation.warnings)
 
 
 def consumer_names(members: Sequence[ObservedConsumer]) -> Mapping[str, str]:
@@ -84,12 +216,7 @@ def consumer_names(members: Sequence[ObservedConsumer]) -> Mapping[str, str]:
         f"{name}@{member.host}" if counts[name] > 1 and member.host else name
         for member, name in zip(members, names, strict=True)
     ]
-    counts, used = Counter(names), Counter[str]()
-    name_of: dict[str, str] = {}
-    for member, name in zip(members, names, strict=True):
-        used[name] += 1
-        name_of[member.member_id] = f"{name}-{used[name]}" if counts[name] > 1 else name
-    return name_of
+    return numbered_names([member.member_id for member in members], names)
 
 
 def _assignor(observation: Observation) -> ReportedAssignor:
@@ -154,10 +281,7 @@ def _client(
         yield from entry_lines("instance_id", member.instance_id, 8)
     elif observation.protocol == "classic" and member.client_id != f"consumer-{observation.application_id}-1":
         yield from entry_lines("client_id", member.client_id, 8)
-    if member.rack is not None:
-        yield from entry_lines("rack", member.rack, 8)
-        if not member.announces_rack:
-            yield "        client_rack: false"
+    yield from rack_lines(member, 8)
     if tuple(member.topics) != tuple(subscription):
         yield from entry_lines("topics", member.topics, 8)
 

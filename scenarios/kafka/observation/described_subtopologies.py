@@ -11,8 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.topic_patterns import match_topics
-from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
+from scenarios.kafka.formats.topology import (
+    DescribedSource,
+    DescribedStore,
+    DescribedSubtopology,
+    match_topics,
+    parse_topology,
+)
 from scenarios.kafka.naming import changelog_topic, full_topic_name, is_repartition_topic
 from scenarios.kafka.observation.observation import ObservationError, ObservedSubtopology
 from scenarios.language.errors import did_you_mean
@@ -91,10 +96,8 @@ class _TopicResolver:
 
     Attributes:
         application_id: Prefix of internal topics.
-        topics: All topics of the cluster.
         file: Name of the description in messages.
         reported_changelogs: Changelogs that the group reports; None if it reports none.
-        assumptions: Sentences on what was assumed.
     """
 
     application_id: str

@@ -1,33 +1,77 @@
-"""Writer of a scenario that starts in the observed state of an application."""
+"""Writer of a scenario that starts in the observed state of an application, and of its observed rebalances in CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scenarios.kafka.naming import changelog_topic, repartition_name
-from scenarios.kafka.observation.cluster_lines import cluster_lines, header_lines, mapping_lines
-from scenarios.kafka.observation.event_lines import duration_line, event_lines
 from scenarios.kafka.observation.observation import (
     ClientRates,
     Observation,
     ObservationError,
     ObservedProcess,
+    ObservedRebalance,
     ObservedSubtopology,
     RebalanceHistory,
     client_names,
     sort_tasks,
 )
-from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs, unmodeled_configs
-from scenarios.kafka.observation.observed_releases import (
+from scenarios.kafka.observation.releases import (
     release_assumptions,
     release_warnings,
     simulated_broker_release,
     simulated_client_release,
 )
-from scenarios.kafka.observation.volumes import has_unknown_record_count, task_lags
-from scenarios.kafka.observation.yaml_text import YamlValue, entry_lines, flow_text
+from scenarios.kafka.observation.scenario_lines import (
+    YamlValue,
+    assignor_of,
+    broker_configs,
+    cluster_lines,
+    duration_line,
+    entry_lines,
+    event_lines,
+    example_event_lines,
+    flow_text,
+    has_unknown_record_count,
+    header_lines,
+    mapping_lines,
+    rack_lines,
+    streams_configs,
+    task_lags,
+    unmodeled_configs,
+)
 from scenarios.language.units import format_duration
+from simulator.results.files import csv_cell
+
+COLUMNS = ("round", "at_ms", "task", "client", "process_id", "role")
+
+
+def rebalances_csv(observation: Observation, history: RebalanceHistory) -> str:
+    """Return a CSV table with one line for each task copy of each rebalance.
+
+    The role is `active` or `standby`; clients have their names in the scenario, after an apostrophe if a spreadsheet
+    would read the name as a formula.
+    """
+    names = client_names([*observation.processes, *history.newcomers])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for rebalance in history.rebalances:
+        for task, process, role in _assignments(rebalance):
+            cells = (csv_cell(cell) for cell in (task, names[process], process, role))
+            writer.writerow((rebalance.number, rebalance.at_ms, *cells))
+    return text.getvalue()
+
+
+def _assignments(rebalance: ObservedRebalance) -> Iterator[tuple[str, str, str]]:
+    for task, process in rebalance.active.items():
+        yield task, process, "active"
+    for task, processes in rebalance.standby.items():
+        for process in processes:
+            yield task, process, "standby"
 
 
 def scenario_text(observation: Observation, history: RebalanceHistory | None = None) -> str:
@@ -51,8 +95,7 @@ def list_assumptions(observation: Observation) -> tuple[str, ...]:
 
 def list_warnings(observation: Observation) -> tuple[str, ...]:
     """Return sentences on what was observed but cannot be simulated."""
-    unmodeled = (f"{config} is not modeled: {effect}." for config, effect in unmodeled_configs(observation))
-    return (*release_warnings(observation), *unmodeled, *observation.warnings)
+    return (*release_warnings(observation), *unmodeled_configs(observation), *observation.warnings)
 
 
 @dataclass(slots=True)
@@ -62,7 +105,6 @@ class _ScenarioWriter:
     Attributes:
         observation: State at the start of the scenario.
         history: Rebalances that followed; None if not observed.
-        names: Client name of each process.
     """
 
     observation: Observation
@@ -103,10 +145,7 @@ class _ScenarioWriter:
     def events_to_end(self) -> Iterator[str]:
         """Yield the events, the assignors and the duration."""
         if self.history is None:
-            first_client = flow_text(self.names[self.observation.processes[0].process_id])
-            yield "# Add events to simulate, for example:"
-            yield "# events:"
-            yield f"#   - {{at: 1m, leave: {{clients: {first_client}}}}}"
+            yield from example_event_lines(self.names[self.observation.processes[0].process_id])
         elif self.history.changes:
             yield from event_lines(self.history.changes, self.names)
         yield ""
@@ -153,10 +192,7 @@ class _ScenarioWriter:
     def _client(self, process: ObservedProcess, starts: bool) -> Iterator[str]:
         yield f"  - name: {flow_text(self.names[process.process_id])}"
         yield from entry_lines("process_id", process.process_id, 4)
-        if process.rack is not None:
-            yield from entry_lines("rack", process.rack, 4)
-            if not process.announces_rack:
-                yield "    client_rack: false"
+        yield from rack_lines(process, 4)
         yield f"    threads: {max(1, len(process.threads))}"
         if process.tags:
             yield from entry_lines("tags", dict(sorted(process.tags.items())), 4)

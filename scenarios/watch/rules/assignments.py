@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupSnapshot
+from scenarios.kafka.observation.observation import GroupKind, GroupSnapshot
 from scenarios.watch.polls import Poll, PredictionVerdict
 from scenarios.watch.predicted_assignment import in_kafka_order
 from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, with_names

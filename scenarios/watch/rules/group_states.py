@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase
 from scenarios.watch.polls import Poll
 from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, listed, seconds
 from simulator.plurals import counted

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scenarios.kafka.observation.group_snapshot import GroupPhase
+from scenarios.kafka.observation.observation import GroupPhase
 from scenarios.watch.polls import Poll
 from scenarios.watch.prediction import PredictedTasks, awaited_copies, rounds_to_converge
 from scenarios.watch.watch_events import Alarm, EventKind, EventLevel, WatchEvent, seconds, with_names

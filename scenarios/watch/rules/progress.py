@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase
 from scenarios.watch.polls import Poll
 from scenarios.watch.predicted_assignment import in_kafka_order
 from scenarios.watch.watch_events import MESSAGE_WIDTH, Alarm, EventKind, EventLevel, WatchEvent, seconds, with_names

@@ -11,7 +11,7 @@ from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.plan_evaluation import replicas_by_partition
 from scenarios.clusters.cluster_generator import MEAN_BYTES, ClusterShape, generate_cluster
 from scenarios.clusters.cluster_reader import read_cluster
-from scenarios.kafka.plan_files.cluster import ASSIGNMENT, BROKERS, LOG_DIRS, cluster_files
+from scenarios.kafka.plan_files import ASSIGNMENT, BROKERS, LOG_DIRS, cluster_files
 
 
 def test_default_cluster_has_the_proportions_of_cruise_controls_tests() -> None:

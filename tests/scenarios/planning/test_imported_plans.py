@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.kafka.plan_files import BatchLimits
 from scenarios.language.errors import ScenarioError
 from scenarios.planning.imported_plans import STATUS, evaluate_imported_plan, read_imported_plan
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input

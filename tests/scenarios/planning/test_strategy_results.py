@@ -11,7 +11,7 @@ import numpy as np
 from assignors.errors import AssignorError
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
 from assignors.replicas.state import BrokerState, ClusterState
-from scenarios.kafka.plan_files.batches import BatchLimits
+from scenarios.kafka.plan_files import BatchLimits
 from scenarios.planning.plan_input import PlanInput, PlanOptions
 from scenarios.planning.strategies import build_strategies
 from scenarios.planning.strategy_results import StrategyResult, compute_min_moves, current_figures, run_strategies

@@ -13,7 +13,7 @@ from dataclasses import replace
 from prometheus_client import CollectorRegistry, generate_latest
 
 from assignor_sim.watching.exporter import MetricsAddress, StatusCollector, serve_metrics
-from scenarios.kafka.observation.group_snapshot import TaskProgress
+from scenarios.kafka.observation.observation import TaskProgress
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_metrics import WatchStatus
 from tests.scenarios.watch.watched_groups import recorded_group

@@ -12,8 +12,15 @@ from assignors.consumers.stored_assignment import keys_of, stored_topics, topic_
 from assignors.java.timeline_order import TimelineOrder
 from assignors.model.consumer_group import ConsumerAssignment, ConsumerAssignor, ConsumerGroupState
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupSnapshot, SnapshotMember
-from scenarios.kafka.observation.observation import Observation, ObservedBroker, ObservedConsumer, ObservedConsumers
+from scenarios.kafka.observation.observation import (
+    GroupKind,
+    GroupSnapshot,
+    Observation,
+    ObservedBroker,
+    ObservedConsumer,
+    ObservedConsumers,
+    SnapshotMember,
+)
 from scenarios.load import Scenario
 from scenarios.watch.watched_consumers import WatchedConsumers
 from scenarios.watch.watched_group import WatchedGroup

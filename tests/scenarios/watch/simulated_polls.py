@@ -11,21 +11,19 @@ import numpy as np
 
 from assignors.model.ids import TaskId, TopicPartition
 from assignors.model.state import LATEST_OFFSET, NO_LAG
-from scenarios.kafka.observation.group_snapshot import (
+from scenarios.kafka.observation.observation import (
+    ClientRates,
     GroupKind,
     GroupPhase,
     GroupSnapshot,
-    SnapshotMember,
-    TaskProgress,
-)
-from scenarios.kafka.observation.observation import (
-    ClientRates,
     Observation,
     ObservedBroker,
     ObservedProcess,
     ObservedSubtopology,
     ObservedThread,
     ObservedTopic,
+    SnapshotMember,
+    TaskProgress,
 )
 from scenarios.load import Scenario, loads
 from scenarios.run import run

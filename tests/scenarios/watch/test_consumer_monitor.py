@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from scenarios.kafka.observation.group_snapshot import GroupPhase
+from scenarios.kafka.observation.observation import GroupPhase
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.polls import PredictionVerdict
 from scenarios.watch.watch_events import EventKind, EventLevel

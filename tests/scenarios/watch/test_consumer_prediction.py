@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assignors.errors import UnknownAssignorError
-from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
-from scenarios.kafka.observation.observation import ObservationError
+from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, ObservationError
 from scenarios.watch.assignment_comparison import compare_assignment
 from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
 from scenarios.watch.watched_consumers import WatchedConsumers

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.observation.group_snapshot import GroupPhase
+from scenarios.kafka.observation.observation import GroupPhase
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.shipped import find_scenario
 from scenarios.watch.monitor import GroupMonitor

@@ -8,7 +8,7 @@ import pytest
 
 from assignors.model.ids import TaskId
 from assignors.model.state import LATEST_OFFSET
-from scenarios.kafka.observation.group_snapshot import GroupSnapshot
+from scenarios.kafka.observation.observation import GroupSnapshot
 from scenarios.watch.predicted_assignment import find_differences
 from scenarios.watch.prediction import (
     lag_of,

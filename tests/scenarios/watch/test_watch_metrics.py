@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
+from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_events import ALARMS, EventKind
 from scenarios.watch.watch_metrics import METRICS, WatchMetric, WatchStatus

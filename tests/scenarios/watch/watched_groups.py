@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from scenarios.kafka.live.group_polling import PolledGroup, TaskPartitions, poll_group, with_offsets
-from scenarios.kafka.live.polled_observation import PolledObserver
-from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot, TaskProgress
+from scenarios.kafka.live.group_polling import PolledGroup, PolledObserver, TaskPartitions, poll_group, with_offsets
+from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, TaskProgress
 from scenarios.watch.polls import ComparedPrediction, Poll
 from scenarios.watch.watched_application import WatchedApplication
 from scenarios.watch.watched_consumers import WatchedConsumers

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.dumps.client_metrics import read_client_metrics
+from scenarios.kafka.observation.client_calibration import read_client_metrics
 from scenarios.kafka.observation.observation import ObservationError
 
 RECORDED = Path(__file__).parents[1] / "formats" / "client_metrics"

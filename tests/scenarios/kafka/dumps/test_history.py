@@ -16,8 +16,7 @@ import pytest
 from assignors.model.assignment import UNASSIGNED
 from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
 from scenarios.kafka.observation.observation import ObservedRebalance
-from scenarios.kafka.observation.rebalances_csv import COLUMNS, rebalances_csv
-from scenarios.kafka.observation.scenario_writer import scenario_text
+from scenarios.kafka.observation.scenario_writer import COLUMNS, rebalances_csv, scenario_text
 from scenarios.load import loads
 from scenarios.run import run
 from simulator.results.trace import Round, Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.dumps.consumers import infer_subscriptions
+from scenarios.kafka.dumps.observe import infer_subscriptions
 from scenarios.kafka.observation.observation import ObservedConsumer
 
 

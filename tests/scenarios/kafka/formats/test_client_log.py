@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scenarios.kafka.formats.log_files import read_client_log, split_log
+from scenarios.kafka.formats.logs import read_client_log, split_log
 from scenarios.kafka.formats.topology import parse_topology
 
 TOPOLOGY = """\

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.formats.client_metrics import client_scrapes
-from scenarios.kafka.formats.exposition import parse_samples
+from scenarios.kafka.formats.client_metrics import client_scrapes, parse_samples
 from scenarios.kafka.formats.lines import FormatError
 
 RECORDED = Path(__file__).parent / "client_metrics"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.consumer_groups import GroupState, parse_group_members, parse_group_states
+from scenarios.kafka.formats.groups import GroupState, parse_group_members, parse_group_states
 from scenarios.kafka.formats.lines import FormatError
 
 DIALECTS = Path(__file__).with_name("dialects")

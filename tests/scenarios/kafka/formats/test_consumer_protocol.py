@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.consumer_protocol import (
+from scenarios.kafka.formats.binary_messages import (
     LATEST_OFFSET,
     UNKNOWN_OFFSET_SUM,
     AssignmentInfo,
@@ -46,18 +46,13 @@ def test_subscriptions_are_decoded_in_every_version(version: int) -> None:
         version=version,
         latest_supported_version=-1 if version < 3 else 11,
         process_id=PROCESS,
-        user_endpoint=None if version < 2 else "app-1.example:8080",
         offset_sums=COPIES_WITHOUT_OFFSETS if version < 7 else OFFSET_SUMS,
-        unique_field=0 if version < 8 else 7,
-        error_code=0 if version < 9 else 2,
         client_tags={} if version < 11 else {"zone": "az1", "cluster": "k8s-ü"},
     )
 
 
 def test_subscription_without_tasks_endpoint_and_tags_is_decoded() -> None:
-    assert decode_subscription_info(ENCODED["subscription_info_empty"]) == SubscriptionInfo(
-        11, 11, PROCESS, None, {}, -1
-    )
+    assert decode_subscription_info(ENCODED["subscription_info_empty"]) == SubscriptionInfo(11, 11, PROCESS, {})
 
 
 def test_tasks_of_a_named_topology_keep_its_name() -> None:
@@ -83,11 +78,8 @@ def test_member_metadata_is_decoded_in_every_version(version: int) -> None:
 def test_assignments_are_decoded_in_every_version(version: int) -> None:
     assert decode_assignment_info(ENCODED[f"assignment_info_{version}"]) == AssignmentInfo(
         version=version,
-        commonly_supported_version=-1 if version < 3 else 11,
         active_tasks=("0_3", "0_10", "0_3"),
         standby_tasks=STANDBYS,
-        partitions_by_host={} if version < 2 else {"app-1.example:8080": OWNED},
-        standby_partitions_by_host={} if version < 6 else {"app-2.example:8080": OWNED[2:]},
         error_code=0 if version < 4 else 1,
         next_rebalance_at_ms={8: 0, 9: 1_800_000_000_123}.get(version),
     )

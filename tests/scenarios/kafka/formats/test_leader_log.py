@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.formats.leader_log import RELEVANT_LINE, LoggedClient, LoggedThread, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.logs import RELEVANT_LINE, LoggedClient, LoggedThread, parse_rebalances
 
 DIALECTS = Path(__file__).with_name("dialects")
 ONE, TWO = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"

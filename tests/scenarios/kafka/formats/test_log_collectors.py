@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.formats.leader_log import RELEVANT_LINE, LoggedRebalance, parse_rebalances
-from scenarios.kafka.formats.log_files import split_log
+from scenarios.kafka.formats.logs import RELEVANT_LINE, LoggedRebalance, parse_rebalances, split_log
 
 LOGS = [
     *sorted(Path(__file__).with_name("dialects").glob("leader_*.log")),

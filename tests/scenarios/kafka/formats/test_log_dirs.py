@@ -11,7 +11,7 @@ import pytest
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.dumps.files import LOG_DIRS, detect_kind
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_dirs import parse_partition_sizes
+from scenarios.kafka.formats.topics import parse_partition_sizes
 
 DIALECTS = Path(__file__).with_name("dialects")
 CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from scenarios.kafka.formats.binary_messages import FieldSchema, MessageSchema, decode_message
 from scenarios.kafka.formats.coordinator_records import (
     CONSUMER_PARTITIONS,
     CONSUMER_PATTERN,
@@ -19,7 +20,6 @@ from scenarios.kafka.formats.coordinator_records import (
     VALUE_SCHEMAS,
 )
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.message_schemas import FieldSchema, MessageSchema, decode_message
 from scenarios.kafka.formats.record_batches import read_segment
 from tests.scenarios.kafka.incident.recorded_segments import CONSUMER_FOLDER, PARTITIONS, segment
 

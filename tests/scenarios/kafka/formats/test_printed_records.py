@@ -15,7 +15,7 @@ from scenarios.kafka.formats.coordinator_records import (
 )
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.incident.classic_records import classic_rebalances
-from scenarios.kafka.incident.streams_records import streams_rebalances
+from scenarios.kafka.incident.coordinated_records import streams_rebalances
 from scenarios.kafka.observation.observation import ObservationError
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, STREAMS, printed, records
 

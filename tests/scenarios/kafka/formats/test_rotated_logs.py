@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 from scenarios.kafka.dumps.files import read_dumps
-from scenarios.kafka.formats.leader_log import RELEVANT_LINE, LoggedRebalance, parse_rebalances
-from scenarios.kafka.formats.log_files import LONGEST_REBALANCE_MS, find_bounds, join_rotated, move_heads
+from scenarios.kafka.formats.logs import (
+    LONGEST_REBALANCE_MS,
+    RELEVANT_LINE,
+    LoggedRebalance,
+    find_bounds,
+    join_rotated,
+    move_heads,
+    parse_rebalances,
+)
 
 THREAD = "shop-11111111-1111-1111-1111-111111111111-StreamThread-1-consumer"
 LOG = (Path(__file__).with_name("dialects") / "leader_3_9.log").read_text().replace("[x]", f"[{THREAD}]")

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.consumer_protocol import (
+from scenarios.kafka.formats.binary_messages import (
     StickyUserData,
     decode_cooperative_generation,
     decode_sticky_user_data,

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.topic_patterns import match_topics
+from scenarios.kafka.formats.topology import match_topics
 
 TOPICS = ("__consumer_offsets", "events-de-1", "events-eu-12", "events-us", "orders", "orders.eu", "ordersXeu", "x_y")
 

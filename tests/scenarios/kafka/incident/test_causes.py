@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios.kafka.incident.causes import rebalance_causes
-from scenarios.kafka.incident.membership import ChangeKind, client_changes
+from scenarios.kafka.incident.causes import ChangeKind, client_changes, rebalance_causes
 from scenarios.kafka.incident.recorded import Protocol, RecordedGroup, RecordedMember, RecordedRebalance
 from tests.scenarios.kafka.incident.test_recomputation import classic, streams
 

@@ -21,14 +21,14 @@ from scenarios.kafka.formats.coordinator_records import (
 from scenarios.kafka.formats.record_batches import LogRecord
 from scenarios.kafka.incident.causes import rebalance_causes
 from scenarios.kafka.incident.classic_records import classic_consumer_rebalances
-from scenarios.kafka.incident.consumer_night import observe_consumer_night
-from scenarios.kafka.incident.consumer_states import (
+from scenarios.kafka.incident.consumer_night import (
     ConsumerStates,
     compare_partitions,
     find_recorded_assignor,
+    observe_consumer_night,
     recompute_partitions,
 )
-from scenarios.kafka.incident.coordinated_consumer_records import coordinated_consumer_rebalances
+from scenarios.kafka.incident.coordinated_records import coordinated_consumer_rebalances
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.night import NightOptions
 from scenarios.kafka.incident.recomputation import Mismatch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET
+from scenarios.kafka.incident.recomputation import EndOffsets, KnownCluster, OffsetBounds, StateBuilder
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
-from scenarios.kafka.incident.states import EndOffsets, KnownCluster, OffsetBounds, StateBuilder
 
 ONE = "00000000-0000-0000-0000-000000000001"
 TWO = "00000000-0000-0000-0000-000000000002"

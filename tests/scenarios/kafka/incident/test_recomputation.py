@@ -9,16 +9,19 @@ import pytest
 from assignors import registry
 from assignors.model.configs import AssignmentConfigs
 from scenarios.kafka.incident.classic_records import classic_rebalances
-from scenarios.kafka.incident.recomputation import Mismatch, compare, recompute
-from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
-from scenarios.kafka.incident.states import KnownCluster, StateBuilder
-from scenarios.kafka.incident.streams_records import streams_rebalances
-from scenarios.kafka.incident.unrecorded_offsets import (
+from scenarios.kafka.incident.coordinated_records import streams_rebalances
+from scenarios.kafka.incident.recomputation import (
+    KnownCluster,
+    Mismatch,
     OffsetInfluence,
     RecomputedTarget,
     RecordedCopies,
+    StateBuilder,
+    compare,
+    recompute,
     recompute_target,
 )
+from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, FOLDERS, STREAMS, WITH_STREAMS, records
 
 ONE_STANDBY = AssignmentConfigs(num_standby_replicas=1)

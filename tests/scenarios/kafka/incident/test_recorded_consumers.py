@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.kafka.incident.causes import rebalance_causes
-from scenarios.kafka.incident.consumer_states import (
+from scenarios.kafka.incident.consumer_night import (
     ConsumerStates,
     compare_partitions,
     find_recorded_assignor,

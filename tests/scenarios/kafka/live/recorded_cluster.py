@@ -192,8 +192,7 @@ def record(bootstrap: str, group: str, name: str) -> None:
     """Observe a running cluster and write its responses to `recorded/NAME`."""
     from scenarios.kafka.live.client_properties import client_settings
     from scenarios.kafka.live.connection import connect
-    from scenarios.kafka.live.consumer_group import is_consumer_group
-    from scenarios.kafka.live.observe import observe, observe_consumers
+    from scenarios.kafka.live.observe import is_consumer_group, observe, observe_consumers
 
     with connect(bootstrap, client_settings({})) as cluster:
         recorder = Recorder(cluster)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.live.consumer_group import is_consumer_group, observe_consumer_group
-from scenarios.kafka.live.observe import observe_consumers
+from scenarios.kafka.live.observe import is_consumer_group, observe_consumer_group, observe_consumers
 from scenarios.kafka.observation.consumer_scenario_writer import (
     consumer_assumptions,
     consumer_scenario_text,

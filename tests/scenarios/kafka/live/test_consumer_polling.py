@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.live.group_polling import TaskPartitions, poll_group
-from scenarios.kafka.live.polled_observation import PolledObserver
-from scenarios.kafka.observation.group_snapshot import GroupKind, GroupPhase, GroupSnapshot
-from scenarios.kafka.observation.observation import ObservationError
+from scenarios.kafka.live.group_polling import PolledObserver, TaskPartitions, poll_group
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot, ObservationError
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
 NONE = TaskPartitions()

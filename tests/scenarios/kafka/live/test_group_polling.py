@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.live.group_polling import TaskPartitions, TransientError, find_protocol, poll_group, with_offsets
-from scenarios.kafka.live.polled_observation import PolledObserver
-from scenarios.kafka.observation.group_snapshot import GroupPhase
-from scenarios.kafka.observation.observation import ObservationError
+from scenarios.kafka.live.group_polling import (
+    PolledObserver,
+    TaskPartitions,
+    TransientError,
+    find_protocol,
+    poll_group,
+    with_offsets,
+)
+from scenarios.kafka.observation.observation import GroupPhase, ObservationError
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
 NONE = TaskPartitions()

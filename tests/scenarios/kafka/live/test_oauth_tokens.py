@@ -13,9 +13,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from scenarios.kafka.live.client_properties import client_settings
+from scenarios.kafka.live.client_properties import ClientCredentials, TokenFile, client_settings
 from scenarios.kafka.live.connection import mask_secrets
-from scenarios.kafka.live.oauth_tokens import ClientCredentials, TokenFile
 from scenarios.kafka.observation.observation import ObservationError
 
 BASE = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}

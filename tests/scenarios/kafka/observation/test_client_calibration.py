@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kafka.dumps.client_metrics import read_client_metrics
 from scenarios.kafka.formats.client_metrics import ClientScrape, ThreadMetrics
-from scenarios.kafka.observation.client_calibration import with_client_metrics
+from scenarios.kafka.observation.client_calibration import read_client_metrics, with_client_metrics
 from scenarios.kafka.observation.observation import (
     ClientRates,
     Observation,

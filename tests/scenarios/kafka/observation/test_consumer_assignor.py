@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.kafka.observation.consumer_assignor import ReportedAssignor
-from scenarios.kafka.observation.consumer_scenario_writer import consumer_scenario_text
+from scenarios.kafka.observation.consumer_scenario_writer import ReportedAssignor, consumer_scenario_text
 from scenarios.kafka.observation.observation import (
     Observation,
     ObservedBroker,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.kafka.observation.logged_release import LoggedRelease
+from scenarios.kafka.observation.releases import LoggedRelease
 from scenarios.language.releases import parse_release
 
 

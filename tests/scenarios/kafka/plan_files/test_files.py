@@ -14,10 +14,16 @@ import pytest
 from assignors.model.ids import TopicPartition
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from scenarios.kafka.formats.reassignment import election_json, parse_reassignment, reassignment_json
-from scenarios.kafka.plan_files.batches import BatchLimits, split_into_batches
-from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes, reverse_change
-from scenarios.kafka.plan_files.files import plan_files
-from scenarios.kafka.plan_files.scripts import min_duration_ms
+from scenarios.kafka.plan_files import (
+    BatchLimits,
+    ReplicaChange,
+    min_duration_ms,
+    partitions_to_elect,
+    plan_files,
+    replica_changes,
+    reverse_change,
+    split_into_batches,
+)
 
 BROKERS = [BrokerState(broker) for broker in (10, 11, 12, 13)]
 HELD = {("b", 0): [10, 11], ("a", 10): [11, 12], ("a", 2): [12, 10], ("a", 1): [13, 10]}

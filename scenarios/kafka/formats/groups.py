@@ -1,10 +1,12 @@
-"""Output of `kafka-consumer-groups.sh --describe`: the partitions of each group member, and the states of groups.
+"""Output of `kafka-consumer-groups.sh` and `kafka-streams-groups.sh` with `--describe`: members, and states of groups.
 
-Supported are `--members --verbose` up to 3.7 (`t1(0), t2(0,1)`) and from 4.0 (`t1:0,1;t2:0`), and `--offsets`, the
-default. Members as 3.8 and 3.9 print them lack the topic names and are rejected.
+Of consumer groups, supported are `--members --verbose` up to 3.7 (`t1(0), t2(0,1)`) and from 4.0 (`t1:0,1;t2:0`), and
+`--offsets`, the default. Members as 3.8 and 3.9 print them lack the topic names and are rejected. Of streams groups,
+supported is `--members`, which releases 4.1 to 4.3 print alike; `--verbose` adds each member's epoch and its target
+assignment (TARGET-…). No release prints racks, tags, threads or the topology.
 
 Source: `kafka.admin.ConsumerGroupCommand`, `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`
-(`printMembers`, `printOffsets`, `printStates`).
+(`printMembers`, `printOffsets`, `printStates`); `org.apache.kafka.tools.streams.StreamsGroupCommand` (`printMembers`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.lines import FormatError, check_columns, numbered_lines
 from scenarios.kafka.naming import TOPIC_PATTERN
 
-_COMMAND = "kafka-consumer-groups.sh --describe --members --verbose"
+_MEMBERS_COMMAND = "kafka-consumer-groups.sh --describe --members --verbose"
 _STATE_COMMAND = "kafka-consumer-groups.sh --describe --state"
 _STATE_COLUMNS = {
     "GROUP": r"(?P<group>\S+)\s+",
@@ -26,7 +28,7 @@ _STATE_COLUMNS = {
     "STATE": r"(?P<state>\S+)\s+",
 }
 _NONE = "-"
-_REMARK = re.compile(r"\s*(Consumer group '|Warning: |Error: |The consumer group )")
+_CONSUMER_REMARK = re.compile(r"\s*(Consumer group '|Warning: |Error: |The consumer group )")
 _NUMBERS = r"[0-9]{1,10}(,[0-9]{1,10})*"
 _PARTITIONS_UP_TO_3_7 = re.compile(rf"(?P<topic>{TOPIC_PATTERN})\((?P<partitions>{_NUMBERS})\)")
 _PARTITIONS_FROM_4_0 = re.compile(rf"(?P<topic>{TOPIC_PATTERN}):(?P<partitions>{_NUMBERS})")
@@ -43,12 +45,7 @@ class GroupMember:
     """A member of a consumer group.
 
     Attributes:
-        line: Number of its first line.
-        group: Group id.
-        consumer_id: Member id.
-        client_id: `client.id` of the consumer.
         partitions: Assigned partitions, sorted.
-        host: Host of the consumer.
         instance_id: `group.instance.id`; None if it has none or the output does not show it, as for offsets.
         has_epoch: Whether the output shows a member epoch, which members of the consumer protocol have (KIP-848).
         is_classic: Whether the output shows that it still uses the classic protocol in a group of both protocols.
@@ -67,13 +64,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """The state of a consumer group.
-
-    Attributes:
-        group: Group id.
-        assignor: Name of its assignor; None without one.
-        state: State, such as `Stable`.
-    """
+    """The state of a consumer group."""
 
     group: str
     assignor: str | None
@@ -92,7 +83,7 @@ def parse_group_states(text: str) -> tuple[GroupState, ...]:
             titles = re.findall(r"COORDINATOR \(ID\)|\S+", line)
             check_columns(number, titles, ("GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"), _STATE_COMMAND)
             pattern = re.compile("".join(_STATE_COLUMNS.get(title, r"\S+\s+") for title in titles))
-        elif not _REMARK.match(line):
+        elif not _CONSUMER_REMARK.match(line):
             match = None if pattern is None else pattern.fullmatch(f"{line.strip()} ")
             if match is None:
                 raise FormatError(number, f"'{line.strip()[:60]}' is not a row of {_STATE_COMMAND}")
@@ -113,7 +104,7 @@ def parse_group_members(text: str) -> tuple[GroupMember, ...]:
     partitions: dict[tuple[str, str], list[TopicPartition]] = {}
     header: _Header | None = None
     for number, line in numbered_lines(text):
-        if _REMARK.match(line):
+        if _CONSUMER_REMARK.match(line):
             continue
         if line.lstrip().startswith("GROUP "):
             header = _Header.parse(number, line)
@@ -127,7 +118,7 @@ def parse_group_members(text: str) -> tuple[GroupMember, ...]:
         first_row.setdefault(member, (number, row))
         partitions.setdefault(member, []).extend(_parse_partitions(number, row))
     if header is None:
-        raise FormatError(None, f"no header line (GROUP CONSUMER-ID …); expected the output of {_COMMAND}")
+        raise FormatError(None, f"no header line (GROUP CONSUMER-ID …); expected the output of {_MEMBERS_COMMAND}")
     return tuple(
         GroupMember(
             line=line,
@@ -156,7 +147,7 @@ class _Header:
         columns = [(match[0], match.start()) for match in re.finditer(r"\S+", line)]
         titles = tuple(title for title, _ in columns)
         of_partitions = ("TOPIC",) if "PARTITION" in titles else ()
-        check_columns(number, titles, ("CONSUMER-ID", "GROUP", "CLIENT-ID", *of_partitions), _COMMAND)
+        check_columns(number, titles, ("CONSUMER-ID", "GROUP", "CLIENT-ID", *of_partitions), _MEMBERS_COMMAND)
         if not {"ASSIGNMENT", "CURRENT-ASSIGNMENT", "PARTITION"} & set(titles):
             raise UnlistedAssignmentsError(number, "no column with assignments; run the tool with --verbose")
         return cls(titles, tuple(start for _, start in columns))
@@ -207,3 +198,106 @@ def _parse_partitions(number: int, row: Mapping[str, str]) -> Iterator[TopicPart
             raise FormatError(number, f"{title}: '{part[:60]}' is not a topic with partitions")
         for partition in match["partitions"].split(","):
             yield TopicPartition(match["topic"], int(partition))
+
+
+_COMMAND = "kafka-streams-groups.sh --describe --members --verbose"
+_REMARK = re.compile(r"\s*Error: ")
+_TASKS_OF_ROLE = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ((?:[^\s:]+:\[[0-9,]*\];(?: |$))+)")
+_PARTITIONS = re.compile(r"([^\s:]+):\[([0-9,]*)\];")
+_ROLES = ("ACTIVE", "STANDBY", "WARMUP")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsTasks:
+    """Task ids as Kafka writes them (`0_3`), in the order of the text."""
+
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+    warmup: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsGroupMember:
+    """A member of a streams group (a stream thread).
+
+    Attributes:
+        process_id: Process id; a UUID by default.
+        target: Target assignment; None without `--verbose`.
+        is_classic: Whether it still uses the classic protocol; None without `--verbose`.
+    """
+
+    line: int
+    group: str
+    member_id: str
+    process_id: str
+    client_id: str
+    tasks: StreamsTasks
+    target: StreamsTasks | None
+    is_classic: bool | None
+
+
+def parse_streams_members(text: str) -> tuple[StreamsGroupMember, ...]:
+    """Parse the output of `--members`.
+
+    Returns the members, in the order of the text. Raises FormatError if the text is not such output.
+    """
+    members: list[StreamsGroupMember] = []
+    titles: tuple[str, ...] = ()
+    remark: tuple[int, str] | None = None
+    for number, line in numbered_lines(text):
+        if _REMARK.match(line):
+            remark = number, line.strip()
+        elif line.lstrip().startswith("GROUP "):
+            titles = tuple(line.replace("COORDINATOR (ID)", "COORDINATOR").split())
+            check_columns(number, titles, ("MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS"), _COMMAND)
+        elif not titles:
+            raise FormatError(number, f"'{line.strip()[:60]}' before the header line (GROUP …)")
+        else:
+            members.append(_parse_member(number, _split_fields(number, line, titles)))
+    if not titles:
+        if remark is not None:
+            raise FormatError(remark[0], f"the tool reported '{remark[1]}'")
+        raise FormatError(None, f"no header line (GROUP …); expected the output of {_COMMAND}")
+    return tuple(members)
+
+
+def _split_fields(number: int, line: str, titles: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the fields by title; the last field is missing for a member without tasks.
+
+    Raises FormatError if the number of fields differs from the number of columns.
+    """
+    fields = line.split(None, len(titles) - 1)
+    if titles[-1] == "ASSIGNMENTS" and len(fields) == len(titles) - 1:
+        fields.append("")
+    if len(fields) != len(titles):
+        raise FormatError(number, f"'{line.strip()[:60]}' does not match the {len(titles)} columns of the header")
+    return dict(zip(titles, fields, strict=True))
+
+
+def _parse_member(number: int, row: Mapping[str, str]) -> StreamsGroupMember:
+    text = row["ASSIGNMENTS"]
+    tasks_of = {match[1]: match[2] for match in _TASKS_OF_ROLE.finditer(text)}
+    if "".join(_TASKS_OF_ROLE.sub("", text).split()):
+        raise FormatError(number, f"ASSIGNMENTS: '{text[:60]}' is not a list of tasks (ACTIVE: 0:[0,1]; STANDBY: …)")
+    protocol = row.get("MEMBER-PROTOCOL")
+    return StreamsGroupMember(
+        line=number,
+        group=row["GROUP"],
+        member_id=row["MEMBER"],
+        process_id=row["PROCESS"],
+        client_id=row["CLIENT-ID"],
+        tasks=StreamsTasks(*(_parse_tasks(tasks_of.get(role, "")) for role in _ROLES)),
+        target=None
+        if protocol is None
+        else StreamsTasks(*(_parse_tasks(tasks_of.get(f"TARGET-{role}", "")) for role in _ROLES)),
+        is_classic=None if protocol is None else protocol == "classic",
+    )
+
+
+def _parse_tasks(text: str) -> tuple[str, ...]:
+    return tuple(
+        f"{subtopology}_{partition}"
+        for subtopology, partitions in _PARTITIONS.findall(text)
+        for partition in partitions.split(",")
+        if partition
+    )

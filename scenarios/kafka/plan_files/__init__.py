@@ -1,1 +1,0 @@
-"""A replica plan as files and scripts for Kafka's own tools."""
