@@ -77,9 +77,9 @@ if TYPE_CHECKING:
     from assignors.model.state import TaskInfo as TaskInfo
     from assignors.model.state import TaskTopicPartition as TaskTopicPartition
     from assignors.replicas.state import ClusterState as ClusterState
-    from assignors.tasks.fallback_prior import FallbackPrior as FallbackPrior
     from assignors.tasks.high_availability import HighAvailability as HighAvailability
     from assignors.tasks.incremental import Incremental as Incremental
+    from assignors.tasks.legacy_sticky import FallbackPrior as FallbackPrior
     from assignors.tasks.legacy_sticky import LegacySticky as LegacySticky
     from assignors.tasks.optimal import Optimal as Optimal
     from assignors.tasks.rack_aware_variant import CurrentOverlap as CurrentOverlap
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from assignors.tasks.rack_aware_variant import ReliableStandbys as ReliableStandbys
     from assignors.tasks.rack_aware_variant import SubtopologyBalance as SubtopologyBalance
     from assignors.tasks.sticky import Sticky as Sticky
-    from assignors.tasks.streams_group_preview import StreamsGroupPreview as StreamsGroupPreview
+    from assignors.tasks.streams_group_sticky import StreamsGroupPreview as StreamsGroupPreview
     from assignors.tasks.streams_group_sticky import StreamsGroupSticky as StreamsGroupSticky
     from assignors.tasks.streams_group_sticky import TaskAssignorError as TaskAssignorError
     from pipeline.fuzz.corpus import CorpusError as CorpusError
@@ -146,15 +146,13 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignors.model.ids": ("ProcessId", "TaskId", "TopicPartition"),
     "assignors.model.state": ("ApplicationState", "KafkaStreamsState", "TaskInfo", "TaskTopicPartition"),
     "assignors.replicas.state": ("ClusterState",),
-    "assignors.tasks.fallback_prior": ("FallbackPrior",),
     "assignors.tasks.high_availability": ("HighAvailability",),
     "assignors.tasks.incremental": ("Incremental",),
-    "assignors.tasks.legacy_sticky": ("LegacySticky",),
+    "assignors.tasks.legacy_sticky": ("FallbackPrior", "LegacySticky"),
     "assignors.tasks.optimal": ("Optimal",),
     "assignors.tasks.rack_aware_variant": ("CurrentOverlap", "MinBytes", "ReliableStandbys", "SubtopologyBalance"),
     "assignors.tasks.sticky": ("Sticky",),
-    "assignors.tasks.streams_group_preview": ("StreamsGroupPreview",),
-    "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky", "TaskAssignorError"),
+    "assignors.tasks.streams_group_sticky": ("StreamsGroupPreview", "StreamsGroupSticky", "TaskAssignorError"),
     "pipeline.fuzz.corpus": ("CorpusError",),
     "reports.analysis.bill.monthly_bill": ("MonthlyBill",),
     "reports.analysis.explanation": ("ExplanationError",),

@@ -13,17 +13,15 @@ from assignors.kafka_releases import CLIENT_RELEASES, registered_release
 from assignors.model.assignment import TaskAssignor
 from assignors.model.group_spec import StreamsGroupAssignor
 from assignors.model.traffic_rates import RATES
-from assignors.objective.cost import EQUAL_WEIGHTS, Weights
-from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.objective import EQUAL_WEIGHTS, Weights
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.incremental import Incremental
-from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.legacy_sticky import FallbackPrior, LegacySticky
 from assignors.tasks.optimal import Optimal
 from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
 from assignors.tasks.sticky import Sticky
-from assignors.tasks.streams_group_preview import StreamsGroupPreview
-from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupSticky
+from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupPreview, StreamsGroupSticky
 
 NOT_PASSED_TO_BROKERS: Final = (
     "acceptable.recovery.lag",
@@ -87,8 +85,6 @@ class AssignorInfo:
         release: the chosen release; empty for the newest.
         kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
         kafka_package: package of Kafka's class.
-        summary: one-line description.
-        aliases: other names.
         identical: whether its assignments were verified to equal Kafka's, task for task.
         weights: costs that apply where `rack.aware.assignment.traffic_cost` and `non_overlap_cost` are not configured.
         ignored_configs: Kafka config keys, or prefixes of keys, that have no effect on it.

@@ -25,8 +25,6 @@ class OfConsumerGroup:
     """Builds the assignor of a consumer group.
 
     Attributes:
-        info: the assignor of partitions.
-        group: the `group.id`.
         strategies: the assignors that members list in `partition.assignment.strategy` unless they have a list of their
             own.
         broker_release: the release of the brokers, whose assignors a group of the classic protocol gets when it is

@@ -38,8 +38,7 @@ from assignors.consumers.selection import (
     select_server_assignor,
 )
 from assignors.errors import AssignorError
-from assignors.java.hash_map import StringHashMap
-from assignors.java.timeline_order import TimelineOrder
+from assignors.java.hash_order import StringHashMap, TimelineOrder
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
 from assignors.model.columns import NO_RACK, ConsumerProperties, IntArray
 from assignors.model.consumer_group import (
@@ -66,10 +65,8 @@ class ConsumerTasks:
     """A consumer partition assignor that assigns the tasks of a consumer group.
 
     Attributes:
-        assignor: the assignor of partitions.
         by_coordinator: whether the group coordinator runs it (KIP-848), not a member.
         is_eager: whether members revoke all partitions before they join a rebalance of the classic protocol.
-        group: the `group.id`.
         forgets: whether members own nothing when they rejoin, since they revoke first and keep no record.
         strategies: the assignors that members list unless they have a list of their own.
         by_name: the assignors of the classic protocol by name, of which the coordinator selects one if members have

@@ -36,13 +36,8 @@ class LinearProgram:
     """Maximize `objective` over variables between `lowest` and `highest`, subject to rows between `lower` and `upper`.
 
     Attributes:
-        objective: value of one unit of each variable.
-        lowest: lower bound of each variable.
-        highest: upper bound of each variable.
         row: row of each coefficient, sorted; within a row, columns are sorted.
         column: variable of each coefficient.
-        lower: lower bound of each row.
-        upper: upper bound of each row.
     """
 
     objective: FloatArray

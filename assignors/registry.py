@@ -56,7 +56,6 @@ class ResolvedAssignor:
     """An assignor that `resolve` found, with its parameters.
 
     Attributes:
-        info: the description.
         parameters: parameters that differ from their defaults.
         label: name for tables and figures, such as `optimal (slack=1)`.
     """
@@ -189,18 +188,12 @@ def make_contained(
 def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssignor:
     """Return the description and the parameters of an assignor, however the caller names it.
 
-    Args:
-        assignor: a registered name or alias; an import path `package.module:attribute`; a class in Java, `java:…`; a
-            class or an instance with a method `assign(state)` or `assign(group_spec, topology_describer)`; a function
-            with these arguments; or an earlier result.
-        may_import: whether names may import code; False restricts names to built-in assignors.
-
-    Returns:
-        The assignor. An instance of a built-in dataclass resolves to the registered name and its changed parameters. A
-        class or function that can be imported gets its import path as name; the name of any other is its own name.
-
-    Raises:
-        UnknownAssignorError: no assignor has the name, or the value is not an assignor.
+    `assignor`: a registered name or alias; an import path `package.module:attribute`; a class in Java, `java:…`; a
+    class or an instance with a method `assign(state)` or `assign(group_spec, topology_describer)`; a function with
+    these arguments; or an earlier result. `may_import`: whether names may import code; False restricts names to
+    built-in assignors. Returns the assignor. An instance of a built-in dataclass resolves to the registered name and
+    its changed parameters. A class or function that can be imported gets its import path as name; the name of any other
+    is its own name. Raises UnknownAssignorError if no assignor has the name, or the value is not an assignor.
 
     Examples:
         >>> resolve("ha").info.name

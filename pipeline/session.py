@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assignors.jvm.java_release import java_executable, missing_java
+from assignors.jvm.process import java_executable, missing_java
 from pipeline.connect_session import SQL_SETTINGS, connect_to_server, is_connect_url
 from pipeline.errors import MAX_CHARS, SparkError, without_stack_frames
 from pipeline.java_process import end_java, end_orphans, java_ends_at_interrupt, java_has_ended, uninterrupted

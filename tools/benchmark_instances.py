@@ -25,8 +25,7 @@ import numpy as np
 
 from assignors import kafka_releases, registry
 from assignors.containment.limits import DEFAULT_LIMITS
-from assignors.contract.invariants import compute
-from assignors.contract.settling import ROUNDS, carried_out, is_same
+from assignors.contract import ROUNDS, carried_out, compute, is_same
 from assignors.errors import AssignorError
 from assignors.flow import flow_cache
 from assignors.kafka_releases import BROKERS, RECORDED_3_9
@@ -35,7 +34,7 @@ from assignors.model.columns import IntArray
 from assignors.model.configs import RackAwareStrategy
 from assignors.model.state import ApplicationState, previous_holders
 from assignors.model.traffic_rates import RateAwareAssignor
-from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, compute_cost_and_bound
+from assignors.objective import HIGH_AVAILABILITY_WEIGHTS, compute_cost_and_bound
 from assignors.tasks.optimal import Optimal, Separation
 from pipeline.review.case_runs import MAX_REBALANCES, load_case
 from pipeline.review.reviewed import Reviewed

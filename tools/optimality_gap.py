@@ -18,7 +18,7 @@ from assignors import registry
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
+from assignors.objective import CostAndBound, Weights, compute_cost_and_bound
 from assignors.optimum.proof import prove_bound
 from scenarios.problems import Problem, parse_problem, read_problems
 

@@ -9,8 +9,8 @@ import numpy as np
 from assignor_sim.api.loading import as_scenario
 from assignors import registry
 from assignors.model.state import previous_holders
-from assignors.objective.frontier import TradeOffPoint
-from assignors.objective.frontier import frontier as solve
+from assignors.objective import TradeOffPoint
+from assignors.objective import frontier as solve
 from assignors.registry import AssignorLike
 from reports.analysis.formatting import format_clock
 from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier

@@ -23,11 +23,10 @@ from assignor_sim.api.cluster_loading import ClusterLike, load_cluster
 from assignor_sim.text_files import write_text
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
-from assignors.replicas.broker_loads import bytes_per_broker, count_leaders, count_replicas
-from assignors.replicas.broker_transfers import Transfers, pair_copies, pair_moves, sum_transfers
 from assignors.replicas.plan import LpWriter, PlanRequest, ReplicaAssignor
+from assignors.replicas.plan_evaluation import Transfers, pair_copies, pair_moves, sum_transfers
 from assignors.replicas.planning import PlanError
-from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.state import NO_BROKER, ClusterState, bytes_per_broker, count_leaders, count_replicas
 from reports.analysis.plans.changes import BrokerChange, PartitionChange
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PLAN_KIND, PlanResults

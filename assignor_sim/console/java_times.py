@@ -11,7 +11,7 @@ def print_java_times() -> None:
     """Print the times that were measured in Java, if any assignor in Java ran and the command is verbose."""
     if not VERBOSITY.verbose:
         return
-    from assignors.jvm.call_times import call_times
+    from assignors.jvm.assignor import call_times
 
     measured = call_times()
     for times in measured:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from assignors.jvm.java_release import INSTALL_JAVA, OLDEST_JAVA, java_executable, java_release, missing_java
+from assignors.jvm.process import INSTALL_JAVA, OLDEST_JAVA, java_executable, java_release, missing_java
 
 SPARK_COMMANDS: Final = (
     "aggregate",

@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assignors.consumers.classic_group import ClassicGroup
-from assignors.consumers.previous_owners import PartitionClaims
-from assignors.consumers.sticky_racks import StickyRacks
+from assignors.consumers.previous_owners import PartitionClaims, StickyRacks
 from assignors.errors import EndlessLoopError, NoSuchElementError, NullPointerError
-from assignors.java.hash_map import JavaHashMap
-from assignors.java.hash_order import string_hash
+from assignors.java.hash_order import JavaHashMap, string_hash
 from assignors.model.consumer_group import partition_key, partition_of, topic_of
 
 Current = Mapping[int, Sequence[int]]

@@ -1,15 +1,104 @@
-"""Who owned which partition before, as the leader's sticky assignors see it from the members' reports.
+"""Who owned which partition before, as the leader's sticky assignors see it, and what members own afterwards.
 
-Source: `AbstractStickyAssignor.allSubscriptionsEqual` and `prepopulateCurrentAssignments`, kafka-clients 3.8 to 4.3.
+Source: `AbstractStickyAssignor.allSubscriptionsEqual`, `prepopulateCurrentAssignments` and `RackInfo` (KIP-881),
+`SubscriptionState.assignFromSubscribed` and `PartitionStates.set`, kafka-clients 3.8 to 4.3;
+`TargetAssignmentBuilder.build`, Kafka 4.0 to 4.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assignors.consumers.classic_group import ClassicGroup
-from assignors.model.consumer_group import NO_GENERATION, topic_of
+from assignors.consumers.classic_group import NO_RACKS, ClassicGroup, PartitionRacks, needs_racks, racks_of_partitions
+from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
+from assignors.java.hash_order import JavaHashMap, string_hash, table_size_for
+from assignors.model.consumer_group import NO_GENERATION, ConsumerAssignment, ConsumerGroupState, partition_of, topic_of
+
+
+@dataclass(frozen=True, slots=True)
+class StickyRacks:
+    """The racks of a group.
+
+    Attributes:
+        is_used: whether racks matter at all.
+        consumers: rack of each member by row; None for all if racks do not matter.
+        partitions: racks of the replicas of each partition, by topic; empty if racks do not matter.
+        consumers_in: number of members in each rack; empty if no member has a rack.
+        replicas: racks of the replicas of each partition, by topic, whether racks matter or not.
+    """
+
+    is_used: bool
+    consumers: Sequence[str | None]
+    partitions: Mapping[int, PartitionRacks]
+    consumers_in: Mapping[str, int]
+    replicas: Mapping[int, PartitionRacks]
+
+    @classmethod
+    def of(cls, group: ClassicGroup) -> StickyRacks:
+        """Compare the racks of members and replicas."""
+        consumers_in = Counter(rack for rack in group.racks if rack is not None)
+        if not consumers_in:
+            return cls(False, (None,) * len(group.racks), {}, consumers_in, {})
+        replicas = {topic: racks_of_partitions(group.state.topics[topic]) for topic in group.topics}
+        if not needs_racks(consumers_in, replicas):
+            return cls(False, (None,) * len(group.racks), {}, consumers_in, replicas)
+        return cls(True, group.racks, replicas, consumers_in, replicas)
+
+    def of_partition(self, key: int) -> frozenset[str]:
+        """Return the racks of the replicas of a partition; none if it is unknown or racks do not matter."""
+        racks = self.partitions.get(topic_of(key), ())
+        partition = partition_of(key)
+        return racks[partition] if partition < len(racks) else NO_RACKS
+
+    def mismatch(self, consumer: int, key: int) -> bool:
+        """Return whether the consumer has a rack, and no replica of the partition is in it."""
+        rack = self.consumers[consumer]
+        return rack is not None and rack not in self.of_partition(key)
+
+    def fewest_consumers_first(self, keys: Sequence[int]) -> list[int]:
+        """Return partitions sorted by the number of consumers in the racks of their replicas.
+
+        Kafka sorts whenever a consumer has a rack, even if racks do not matter.
+        """
+        if not self.replicas:
+            return list(keys)
+        count = {
+            racks: sum(self.consumers_in.get(rack, 0) for rack in racks)
+            for of_topic in self.replicas.values()
+            for racks in set(of_topic)
+        }
+        return sorted(keys, key=lambda key: count[self.replicas[topic_of(key)][partition_of(key)]])
+
+
+def owned_after(
+    info: ConsumerAssignorInfo, state: ConsumerGroupState, assignment: ConsumerAssignment
+) -> tuple[tuple[int, ...], ...]:
+    """Return `ConsumerGroupState.owned` of the next rebalance, if all members adopt the assignment and stay.
+
+    `state`: the group before; `assignment`: the assignor's answer. Returns the keys of the partitions of each member.
+    Members of eager assignors that are not sticky report none.
+    """
+    if info.protocol is ConsumerProtocol.CONSUMER:
+        return assignment.stored_after(state)
+    if not info.is_sticky:
+        return ((),) * len(state.member_ids)
+    if not info.is_cooperative:
+        return assignment.partitions
+    hashes = [string_hash(topic.name) for topic in state.topics]
+    return tuple(_subscription_order(keys, hashes) for keys in assignment.partitions)
+
+
+def _subscription_order(keys: Sequence[int], hashes: Sequence[int]) -> tuple[int, ...]:
+    """Return partitions in the order in which a consumer lists its assignment: of a HashMap, grouped by topic."""
+    assigned = JavaHashMap(table_size_for(len(keys)))
+    for key in keys:
+        assigned.put(key, (31 * (31 + partition_of(key)) + hashes[topic_of(key)]) & 0xFFFFFFFF)
+    by_topic: dict[int, list[int]] = {}
+    for key in assigned:
+        by_topic.setdefault(topic_of(key), []).append(key)
+    return tuple(key for listed in by_topic.values() for key in listed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,6 @@ class ConsumerAssignorInfo:
         name: Kafka's name, as in `partition.assignment.strategy` and `group.remote.assignor`; with `@release` if one
             was chosen.
         protocol: protocol whose groups it assigns: the leader runs it (classic), or the group coordinator (consumer).
-        kafka_class: simple name of Kafka's class.
-        summary: one-line description.
         path: its class here, as `module:Class` of this package.
         releases: releases that can be chosen, oldest first.
         release: the chosen release; empty for the newest.
@@ -115,7 +113,7 @@ _BUILT_IN: Final = (
         ConsumerProtocol.CLASSIC,
         "RoundRobinAssignor",
         "deals all partitions to the members in turn",
-        "round_robin:ConsumerRoundRobin",
+        "range:ConsumerRoundRobin",
         CLIENT_RELEASES,
     ),
     ConsumerAssignorInfo(
@@ -133,7 +131,7 @@ _BUILT_IN: Final = (
         ConsumerProtocol.CLASSIC,
         "CooperativeStickyAssignor",
         "sticky; members keep what stays, and a follow-up assigns what others revoked (KIP-429)",
-        "cooperative_sticky:ConsumerCooperativeSticky",
+        "sticky:ConsumerCooperativeSticky",
         CLIENT_RELEASES,
         is_cooperative=True,
         is_sticky=True,
@@ -155,7 +153,7 @@ _BUILT_IN: Final = (
         ConsumerProtocol.CONSUMER,
         "RangeAssignor",
         "the broker's ranges of each topic's partitions; ignores racks and what members own (KIP-848)",
-        "broker_range:BrokerRange",
+        "uniform:BrokerRange",
         _BROKER_RELEASES,
         is_cooperative=True,
     ),

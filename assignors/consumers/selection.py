@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from assignors.java.hash_map import StringHashMap
+from assignors.java.hash_order import StringHashMap
 
 STICKY: Final = "sticky"
 """An eager assignor whose members send their last assignment, although they have revoked it."""

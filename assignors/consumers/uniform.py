@@ -1,19 +1,32 @@
-"""Kafka's uniform assignor of brokers (KIP-848).
+"""Kafka's uniform and range assignors of brokers (KIP-848).
+
+A group coordinator stores and copies target assignments as maps of sets. Java's iteration orders decide which
+partitions a member gives up, and in which order the next record lists them.
 
 Source: `UniformHomogeneousAssignmentBuilder` if all members subscribe to the same topics, else
-`UniformHeterogeneousAssignmentBuilder`; Kafka 4.0.0 to 4.4.0.
+`UniformHeterogeneousAssignmentBuilder`; Kafka 4.0.0 to 4.4.0. `TargetAssignmentBuilder.build`, `GroupSpecImpl`,
+`TopicIds`, `org.apache.kafka.coordinator.group.modern.Assignment.fromRecord`, `AssignorHelpers.deepCopyAssignment`,
+`GroupCoordinatorRecordHelpers.newConsumerGroupTargetAssignmentRecord`; Kafka 4.0 to 4.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assignors.consumers.broker_group import BrokerGroup
-from assignors.consumers.stored_assignment import AssignmentCopy, Topics, keys_of, stored_topics, topic_hashes
+from assignors.consumers.classic_group import sorted_static_first
 from assignors.errors import PartitionAssignorError
-from assignors.java.hash_map import table_size_for
-from assignors.java.hash_order import DEFAULT_CAPACITY, copied_capacity, in_hash_order
+from assignors.java.hash_order import (
+    DEFAULT_CAPACITY,
+    JavaHashMap,
+    copied_capacity,
+    hash_order,
+    in_hash_order,
+    string_hash,
+    string_ranks,
+    table_size_for,
+)
 from assignors.model.consumer_group import (
     ConsumerAssignment,
     ConsumerGroupState,
@@ -22,6 +35,118 @@ from assignors.model.consumer_group import (
     partition_of,
     topic_of,
 )
+from assignors.model.ids import TopicId
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerGroup:
+    """The orders of a group's members and subscriptions.
+
+    Attributes:
+        members: rows of the members in the order of the coordinator's HashMap.
+        subscribed: the topics that exist of each distinct subscription, in the order of the HashSet of its names.
+    """
+
+    state: ConsumerGroupState
+    members: tuple[int, ...]
+    subscribed: dict[tuple[int, ...], tuple[int, ...]]
+
+    @classmethod
+    def of(cls, state: ConsumerGroupState) -> BrokerGroup:
+        """Compute the orders."""
+        members = hash_order([string_hash(member_id) for member_id in state.member_ids])
+        hashes = [string_hash(topic.name) for topic in state.topics]
+        subscribed = {}
+        for rows in dict.fromkeys(state.subscriptions):
+            names = list(dict.fromkeys(rows))
+            order = hash_order([hashes[topic] for topic in names], copied_capacity(len(rows)))
+            subscribed[rows] = tuple(names[at] for at in order if state.topics[names[at]].partitions)
+        return cls(state, tuple(members), subscribed)
+
+    def topics_of(self, member: int) -> tuple[int, ...]:
+        """Return the existing topics to which a member subscribes."""
+        return self.subscribed[self.state.subscriptions[member]]
+
+
+_MASK_32 = 0xFFFFFFFF
+_MASK_64 = 0xFFFFFFFFFFFFFFFF
+
+
+def topic_id_hash(topic_id: TopicId) -> int:
+    """Return `Uuid.hashCode()` as an unsigned 32-bit number."""
+    folded = (topic_id.most_significant_bits ^ topic_id.least_significant_bits) & _MASK_64
+    return (folded >> 32) ^ (folded & _MASK_32)
+
+
+def topic_hashes(state: ConsumerGroupState) -> list[int]:
+    """Return the hash code of each topic's id, by row."""
+    return [topic_id_hash(topic.id_or_default()) for topic in state.topics]
+
+
+def set_order(partitions: Sequence[int], capacity: int) -> Sequence[int]:
+    """Return partitions in the order of a HashSet of `capacity` bins that is filled with them."""
+    if all(partition < capacity for partition in partitions):
+        return sorted(partitions)
+    filled = JavaHashMap(capacity)
+    filled.add_all(partitions)
+    return list(filled)
+
+
+Topics = list[tuple[int, Sequence[int]]]
+"""Topics with their partitions, in iteration order."""
+
+
+def stored_topics(keys: Sequence[int], hashes: Sequence[int]) -> Topics:
+    """Return the topics and partitions of a record in the order in which the coordinator iterates them."""
+    by_topic: dict[int, list[int]] = {}
+    for key in keys:
+        by_topic.setdefault(topic_of(key), []).append(partition_of(key))
+    topics = list(by_topic)
+    order = hash_order([hashes[topic] for topic in topics]) if len(topics) > 1 else range(len(topics))
+    return [(topics[at], set_order(by_topic[topics[at]], copied_capacity(len(by_topic[topics[at]])))) for at in order]
+
+
+def keys_of(topics: Topics) -> tuple[int, ...]:
+    """Return the keys of partitions in iteration order."""
+    return tuple(partition_key(topic, partition) for topic, partitions in topics for partition in partitions)
+
+
+class AssignmentCopy:
+    """A deep copy of a member's assignment, which can be changed.
+
+    `hashes`: hash codes of all topics.
+    """
+
+    def __init__(self, topics: Topics, hashes: Sequence[int]) -> None:
+        self._hashes = hashes
+        self._topics = JavaHashMap(table_size_for(len(topics)))
+        self._partitions: dict[int, JavaHashMap] = {}
+        for topic, partitions in topics:
+            self._topics.put(topic, hashes[topic])
+            copy = self._partitions[topic] = JavaHashMap(copied_capacity(len(partitions)))
+            copy.add_all(partitions)
+
+    def add(self, topic: int, partition: int, capacity: int) -> None:
+        """Add a partition; the set of a topic without partitions starts with `capacity` bins."""
+        if self._topics.compute_if_absent(topic, self._hashes[topic]):
+            self._partitions[topic] = JavaHashMap(capacity)
+        self._partitions[topic].put(partition, partition)
+
+    def remove(self, topic: int, partition: int) -> None:
+        """Remove a partition, and its topic if it was the last one."""
+        if topic in self._partitions:
+            self._partitions[topic].remove(partition)
+            if not len(self._partitions[topic]):
+                self.remove_topic(topic)
+
+    def remove_topic(self, topic: int) -> None:
+        """Remove all partitions of a topic."""
+        self._topics.remove(topic)
+        self._partitions.pop(topic, None)
+
+    def __iter__(self) -> Iterator[tuple[int, list[int]]]:
+        return ((topic, list(self._partitions[topic])) for topic in self._topics)
+
 
 NO_MEMBER = -1
 """Answer of `next_most_loaded` if no member can give up a partition."""
@@ -332,3 +457,57 @@ class BrokerUniform:
             gives_up_extra = self.release != _FIRST_RELEASE
             return ConsumerAssignment(HomogeneousAssignment(group, gives_up_extra=gives_up_extra).build())
         return ConsumerAssignment(HeterogeneousAssignment(group).build())
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRange:
+    """Gives each subscriber of a topic a range of its partitions.
+
+    Guarantees: of each topic, shares differ by at most one partition. Topics with as many partitions and the same
+    subscribers are co-partitioned: a member gets the same partitions of all of them.
+    Priority: balance within topics. Members by instance id, then by member id; the first get the larger shares. Ignores
+    racks and what members own.
+    Complexity: O(P + S + M log M) for P partitions, M members and S subscriptions of members to topics.
+    Source: `org.apache.kafka.coordinator.group.assignor.RangeAssignor`, KIP-848; Kafka 4.0 to 4.4.
+    """
+
+    def assign(self, state: ConsumerGroupState) -> ConsumerAssignment:
+        """Return the partitions of each member."""
+        if not state.member_ids:
+            return ConsumerAssignment(())
+        group = BrokerGroup.of(state)
+        members = sorted_static_first(state.instance_ids, string_ranks(state.member_ids), group.members)
+        topics_of = [group.topics_of(member) for member in range(len(members))]
+        # Kafka trusts the type: in a homogeneous group, all members get the topics of the first.
+        is_homogeneous = state.subscription_type is SubscriptionType.HOMOGENEOUS
+        if is_homogeneous:
+            topics_of = [topics_of[members[0]]] * len(members)
+        subscribers = Counter(topic for topics in topics_of for topic in topics)
+        remaining = {
+            topic: [0, *divmod(state.topics[topic].partitions, number)] for topic, number in subscribers.items()
+        }
+        hashes = topic_hashes(state)
+        orders: dict[tuple[int, ...], list[int]] = {}
+        assigned: list[tuple[int, ...]] = [()] * len(members)
+        for member in members:
+            ranges = {}
+            for topic in topics_of[member]:
+                start, share, extra = remaining[topic]
+                end = start + share + (extra > 0)
+                remaining[topic] = [end, share, extra - (extra > 0)]
+                ranges[topic] = range(start, end)
+            rows = state.subscriptions[members[0] if is_homogeneous else member]
+            if rows not in orders:
+                orders[rows] = _map_order(topics_of[member], rows, hashes, is_homogeneous=is_homogeneous)
+            assigned[member] = tuple(
+                partition_key(topic, partition) for topic in orders[rows] for partition in ranges[topic]
+            )
+        return ConsumerAssignment(tuple(assigned))
+
+
+def _map_order(
+    topics: tuple[int, ...], subscription: tuple[int, ...], hashes: list[int], *, is_homogeneous: bool
+) -> list[int]:
+    """Return the order of the HashMap of a member's topics, which is created for them and never grows."""
+    size = len(topics) if is_homogeneous else len(set(subscription))
+    return in_hash_order(topics, hashes, table_size_for(int(size / 0.75) + 1))

@@ -21,8 +21,7 @@ from assignors.containment.guarded_call import guarded_call, one_line
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort, flow_cache
 from assignors.model.assignment import TaskAssignor
-from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import Exchange, PlacementStep, Recorder
+from assignors.recording import Exchange, LeaderWork, PlacementStep, Recorder
 
 _GRACE_S = 5.0
 """Time that the other process has to kill this one before the timer does."""

@@ -22,7 +22,7 @@ from assignors.errors import AssignorError, ChangedStateError, CustomAssignorErr
 from assignors.model.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RateAwareAssignor, TrafficRates
-from assignors.recording.recorder import NO_RECORDER, RecordedAssignor, Recorder, as_recording
+from assignors.recording import NO_RECORDER, RecordedAssignor, Recorder, as_recording
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 
 
@@ -33,7 +33,6 @@ class Recipe:
     Attributes:
         name: name for messages.
         make: the class, or another callable.
-        parameters: its keyword arguments.
         rates: the traffic of the run; None if the assignor does not need it.
     """
 

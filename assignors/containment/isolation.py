@@ -23,7 +23,7 @@ from assignors.containment.limits import CallLimits
 from assignors.errors import AssignorError, CustomAssignorError
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import Recorder
+from assignors.recording import Recorder
 
 _START_S = 60.0
 """Time limit for starting Python and importing the assignor."""

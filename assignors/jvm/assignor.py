@@ -1,6 +1,6 @@
-"""A task assignor in Java as an assignor of this project.
+"""A task assignor in Java as an assignor of this project: requests, answers, and how long its calls took.
 
-Requests to Java assignors and their answers.
+The times are measured in Java; results of runs do not depend on them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
+from statistics import median
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from assignors.errors import (
     UnknownAssignorError,
 )
 from assignors.java.hash_order import CollectionOrder
-from assignors.jvm.call_times import record_call
 from assignors.jvm.process import LOCK, JavaError, java_process
 from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment, TaskType
 from assignors.model.columns import NO_RACK, IntArray, PartitionTable, Ragged, TaskTable
@@ -32,6 +32,50 @@ from assignors.model.group_spec import GroupSpec, MemberAssignment, MemberAssign
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import NO_LAG, ApplicationState
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor
+
+_MAX_CALLS: Final = 100_000
+"""Number of calls whose times are kept: enough for the median of long sweeps."""
+
+
+@dataclass(slots=True)
+class CallTimes:
+    """The calls of one Java assignor in this process.
+
+    Attributes:
+        java_ns: time of `assign` alone, measured in Java, in the order of the calls.
+        total_ns: time of each exchange, with writing and reading JSON in Java.
+        count: number of calls.
+    """
+
+    reference: str
+    java_ns: list[int]
+    total_ns: list[int]
+    count: int = 0
+
+    def __str__(self) -> str:
+        first, median_ms, longest = (ns / 1e6 for ns in (self.java_ns[0], median(self.java_ns), max(self.java_ns)))
+        bridge_ms = median(self.total_ns) / 1e6 - median_ms
+        return (
+            f"{self.count:,} calls; in Java, median {median_ms:.3g} ms, first {first:.3g} ms, "
+            f"longest {longest:.3g} ms; bridge {bridge_ms:.2g} ms more"
+        )
+
+
+_TIMES: dict[str, CallTimes] = {}
+
+
+def record_call(reference: str, java_ns: int, total_ns: int) -> None:
+    """Record a call that returned."""
+    times = _TIMES.setdefault(reference, CallTimes(reference, [], []))
+    times.count += 1
+    if len(times.java_ns) < _MAX_CALLS:
+        times.java_ns.append(java_ns)
+        times.total_ns.append(total_ns)
+
+
+def call_times() -> list[CallTimes]:
+    """Return the calls of each Java assignor in this process, in the order of the first calls."""
+    return list(_TIMES.values())
 
 
 class StateEncoder:
@@ -205,8 +249,6 @@ class JavaClass:
     """A class that was found, and its class path.
 
     Attributes:
-        reference: how the user names it.
-        name: its qualified name.
         interface: `streams` or `coordinator`.
         classes: absolute paths of jars and class folders.
         key: names this version of the class and its jars.

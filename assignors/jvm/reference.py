@@ -42,7 +42,6 @@ class KafkaArtifact:
 
     Attributes:
         name: artifact, `STREAMS` or `COORDINATOR`.
-        version: release, such as `4.3.1`.
     """
 
     name: str
@@ -57,7 +56,6 @@ class JavaReference:
     """A class and where it is.
 
     Attributes:
-        text: the reference as it was typed.
         name: class, or for an assignor of Kafka possibly its name in this project.
         paths: jars and class folders of the user, in the order of the class path.
         kafka: release of Kafka; None if the reference names none.

@@ -18,8 +18,18 @@ from assignors.errors import AssignorError
 from assignors.model.assignment import TaskAssignor
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId, TopicPartition
-from assignors.model.parameters import check_count
 from assignors.model.state import ApplicationState
+
+
+def check_count(name: str, value: object) -> None:
+    """Check that a parameter is a whole number that is not negative.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} must be a whole number, 0 or more, not {value!r}")
+
 
 RATES = "rates"
 """Name of the parameter that takes a `TrafficRates`; it cannot be set in a file."""

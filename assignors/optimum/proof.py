@@ -11,7 +11,7 @@ from assignors.integer_program import LinearProgram, solve_integer
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.columns import ClientTable, IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import (
+from assignors.objective import (
     BoundProof,
     CopiesByRole,
     CostAndBound,
@@ -22,8 +22,7 @@ from assignors.objective.cost import (
     flow_bound,
     group_copies_by_role,
 )
-from assignors.optimum.task_placement_program import MAX_VARIABLES
-from assignors.optimum.variables import RowBuilder
+from assignors.optimum.task_placement_program import MAX_VARIABLES, RowBuilder
 
 _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9
 """Absolute and relative tolerance of a bound for floating-point errors."""
@@ -38,16 +37,10 @@ def prove_bound(
 ) -> CostAndBound | None:
     """Return the cost of an assignment, and a bound that is the optimum if it can be proven.
 
-    Args:
-        state: the state that was assigned.
-        columns: a valid assignment.
-        weights: the weights.
-        time_limit_s: time limit of the integer program, converted to nodes of its search; see `solve_integer`.
-        max_variables: number of variables above which no integer program is solved.
-
-    Returns:
-        The cost and the bound with its proof; None where `compute_cost_and_bound` returns None. The bound is the
-        optimum if it equals the cost of the best known assignment.
+    `state`: the state that was assigned. `columns`: a valid assignment. `weights`: the weights. `time_limit_s`: time
+    limit of the integer program, converted to nodes of its search; see `solve_integer`. `max_variables`: number of
+    variables above which no integer program is solved. Returns the cost and the bound with its proof; None where
+    `compute_cost_and_bound` returns None. The bound is the optimum if it equals the cost of the best known assignment.
 
     Guarantees: the bound is for the same assignments as the bound by flows: with the same copies on distinct clients,
     and with no higher maximum load per thread of any kind. The given assignment is one of them. The bound is never

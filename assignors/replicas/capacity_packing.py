@@ -10,11 +10,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from assignors.model.columns import BoolArray
-from assignors.replicas.normalized_problem import NormalizedProblem
-from assignors.replicas.packing.packing_search import PackingSearch, first_fit, keep_and_fill, level_utilization
-from assignors.replicas.packing.problem import BrokerRates, PackingProblem
+from assignors.replicas.normalized_problem import NormalizedProblem, current_positions, order_replicas
+from assignors.replicas.packing_search import (
+    BrokerRates,
+    PackingProblem,
+    PackingSearch,
+    first_fit,
+    keep_and_fill,
+    level_utilization,
+)
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.replica_order import current_positions, order_replicas
 from assignors.replicas.retention import DerivedRates, derive_rates
 from assignors.replicas.state import ClusterState
 

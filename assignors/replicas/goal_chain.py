@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from assignors.replicas.canonical import CanonicalState
-from assignors.replicas.goals.capacity import ReplicaCapacityGoal
-from assignors.replicas.goals.counts import LeaderReplicaDistributionGoal, ReplicaDistributionGoal
-from assignors.replicas.goals.disk import DiskCapacityGoal, DiskUsageDistributionGoal
-from assignors.replicas.goals.goal import Goal, GoalActions, GoalError, broker_ids
-from assignors.replicas.goals.model import ClusterModel
-from assignors.replicas.goals.racks import RackAwareDistributionGoal, RackAwareGoal
+from assignors.replicas.goal_model import ClusterModel, Goal, GoalActions, GoalError, broker_ids
+from assignors.replicas.goals import (
+    DiskCapacityGoal,
+    DiskUsageDistributionGoal,
+    LeaderReplicaDistributionGoal,
+    RackAwareDistributionGoal,
+    RackAwareGoal,
+    ReplicaCapacityGoal,
+    ReplicaDistributionGoal,
+)
+from assignors.replicas.normalized_problem import CanonicalState
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.replica_lists import replica_table
-from assignors.replicas.state import ClusterState
+from assignors.replicas.state import ClusterState, replica_table
 
 _RACK_GOALS = (RackAwareGoal.name, RackAwareDistributionGoal.name)
 _DISK_GOALS = (DiskCapacityGoal.name, DiskUsageDistributionGoal.name)
@@ -54,20 +57,14 @@ class GoalChain:
     limits are not supported. Where Cruise Control takes brokers in arbitrary order, the broker with the lowest load
     goes first.
 
-    Guarantees:
-        In its own turn no goal makes its own metric worse, unless brokers are drained, and later goals never push a
-        broker out of its limits. With new brokers, replicas move only to these, so existing brokers exchange nothing;
-        if hard goals require more, the plan fails. While brokers are drained, soft goals only move replicas from
-        drained brokers. A plan leaves nothing on drained brokers, if necessary at the cost of a soft goal.
-
-    Priority:
-        The order of the goals; within a goal, brokers by id.
-
-    Complexity:
-        O(goals P RF B) tried actions in the usual case; swaps for disk usage may square the replicas of a broker.
-
-    Source:
-        LinkedIn Cruise Control: `analyzer.GoalOptimizer`, `analyzer.goals`.
+    Guarantees: In its own turn no goal makes its own metric worse, unless brokers are drained, and later goals never
+    push a broker out of its limits. With new brokers, replicas move only to these, so existing brokers exchange
+    nothing; if hard goals require more, the plan fails. While brokers are drained, soft goals only move replicas from
+    drained brokers. A plan leaves nothing on drained brokers, if necessary at the cost of a soft goal.
+    Priority: The order of the goals; within a goal, brokers by id.
+    Complexity: O(goals P RF B) tried actions in the usual case; swaps for disk usage may square the replicas of a
+    broker.
+    Source: LinkedIn Cruise Control: `analyzer.GoalOptimizer`, `analyzer.goals`.
 
     Attributes:
         goals: names of goals, the most important first; commas separate names in a text. A name may include its Java

@@ -19,8 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.replica_lists import replica_lists, replica_table, rows_by_topic
-from assignors.replicas.state import ClusterState
+from assignors.replicas.state import ClusterState, replica_lists, replica_table, rows_by_topic
 
 _NEVER = np.iinfo(np.int64).max
 

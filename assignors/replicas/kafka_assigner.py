@@ -22,8 +22,7 @@ import numpy as np
 
 from assignors.java.hash_order import string_hash
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.replica_lists import replica_lists, replica_table, rows_by_topic
-from assignors.replicas.state import ClusterState
+from assignors.replicas.state import ClusterState, replica_lists, replica_table, rows_by_topic
 
 _TWO_31 = 1 << 31
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
-from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.normalized_problem import CanonicalState
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.state import NO_BROKER, ClusterState, rows_by_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +22,15 @@ class LeaderChainSwap:
     broker hands over the leadership of one partition: only the counts at both ends change. This is the baseline of
     `LeaderMaxFlow`, which finds all chains at once.
 
-    Guarantees:
-        Moves no replica. No chain remains that would reduce the skew, so the skew is minimal. The plan is idempotent
-        and independent of the input order. The number of changes is not bounded: each chain is chosen independently.
-
-    Priority:
-        The broker with most leaders first; among the brokers that it reaches, the one with fewest, then the nearest,
-        then the lowest id.
-
-    Complexity:
-        O(B²) per chain, with at most as many chains as leaders above the shares; and O(B) for brokers without a chain.
-
-    Source:
-        Pinterest Engineering, "Using graph algorithms to optimize Kafka operations", part 1, as described in part 2. It
-        does not cover a broker with most leaders and no path; here the next broker follows.
+    Guarantees: Moves no replica. No chain remains that would reduce the skew, so the skew is minimal. The plan is
+    idempotent and independent of the input order. The number of changes is not bounded: each chain is chosen
+    independently.
+    Priority: The broker with most leaders first; among the brokers that it reaches, the one with fewest, then the
+    nearest, then the lowest id.
+    Complexity: O(B²) per chain, with at most as many chains as leaders above the shares; and O(B) for brokers without a
+    chain.
+    Source: Pinterest Engineering, "Using graph algorithms to optimize Kafka operations", part 1, as described in part
+    2. It does not cover a broker with most leaders and no path; here the next broker follows.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -46,10 +41,8 @@ class LeaderChainSwap:
         """Propose an order of every partition's replicas."""
         canonical = CanonicalState.of(state)
         replicas = canonical.state.replicas.copy()
-        ends = np.cumsum(np.bincount(canonical.state.topic, minlength=len(state.topics)))
-        for rows in np.split(np.arange(len(replicas)), ends[:-1]):
-            if len(rows):
-                replicas[rows] = _balance_leaders(replicas[rows])
+        for _, rows in rows_by_topic(canonical.state):
+            replicas[rows] = _balance_leaders(replicas[rows])
         return Plan(PlanStatus.FEASIBLE, canonical.to_input_order(replicas))
 
 

@@ -9,14 +9,11 @@ import numpy as np
 
 from assignors.integer_program import FloatArray
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import added_replicas
-from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.normalized_problem import NormalizedProblem, current_positions, order_replicas
+from assignors.replicas.placement_program import LimitScope, LoadLimit, RoleAssignment, RoleProgram
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.programs.placement_program import LimitScope, LoadLimit, RoleAssignment, RoleProgram
-from assignors.replicas.programs.plan_from_solution import to_plan
-from assignors.replicas.programs.solve import solve
-from assignors.replicas.replica_order import current_positions, order_replicas
-from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.program_solver import solve, to_plan
+from assignors.replicas.state import NO_BROKER, ClusterState, added_replicas
 
 _MOST_NAMES = 5
 """The maximum number of partitions in a message."""

@@ -1,4 +1,4 @@
-"""A cluster and a request in an order that depends on names and ids only."""
+"""A cluster and a request in an order that depends on names and ids only, and the way back to the order of input."""
 
 from __future__ import annotations
 
@@ -10,9 +10,38 @@ import numpy as np
 import numpy.typing as npt
 
 from assignors.model.columns import IntArray
-from assignors.replicas.canonical import CanonicalState
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import NO_BROKER, ClusterState
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CanonicalState:
+    """A cluster with brokers by id, topics by name, and partitions by topic and number.
+
+    Attributes:
+        state: the cluster in canonical order; replicas keep their order within a partition, which is significant.
+        rows: shape (P,); the input row of each partition of `state`.
+        brokers: shape (B,); the input row of each broker of `state`.
+    """
+
+    state: ClusterState
+    rows: IntArray
+    brokers: IntArray
+
+    @classmethod
+    def of(cls, state: ClusterState) -> CanonicalState:
+        """Sort a cluster."""
+        brokers = np.argsort(state.ids)
+        topics = np.array(sorted(range(len(state.topics)), key=state.topics.__getitem__), dtype=np.int64)
+        rows = np.lexsort((state.partition, np.argsort(topics)[state.topic]))
+        return cls(state.reordered(rows, brokers, topics), rows, brokers)
+
+    def to_input_order(self, replicas: IntArray) -> IntArray:
+        """Convert replicas of `state`, shape (P, W), to the order and the broker rows of the input."""
+        replicas_in_input_order = np.empty_like(replicas)
+        replicas_in_input_order[self.rows] = np.append(self.brokers, NO_BROKER)[replicas]
+        return replicas_in_input_order
+
 
 HashArray = npt.NDArray[np.uint64]
 
@@ -25,7 +54,6 @@ class NormalizedProblem:
     """A cluster and a request: partitions by topic and number, and the A allowed brokers by id.
 
     Attributes:
-        canonical: the state in canonical order.
         brokers: shape (A,); the canonical row of each broker.
         held: shape (P, W); indices in `brokers`, in replica order; NO_BROKER for no replica or a broker that is not
             allowed.
@@ -134,3 +162,31 @@ def _index_in(brokers: IntArray, count: int) -> IntArray:
     index = np.full(count + 1, NO_BROKER, dtype=np.int64)
     index[brokers] = np.arange(len(brokers))
     return index
+
+
+def current_positions(problem: NormalizedProblem, partition: IntArray, broker: IntArray) -> IntArray:
+    """Return the current position of each broker among the replicas of its partition; W for a broker without a replica.
+
+    `partition`, shape (N,): the partitions. `broker`, shape (N,): indices in `problem.brokers`.
+    """
+    is_held = problem.held[partition] == broker[:, None]
+    positions: IntArray = np.where(is_held.any(axis=1), is_held.argmax(axis=1), problem.held.shape[1])
+    return positions
+
+
+def order_replicas(
+    problem: NormalizedProblem, partition: IntArray, broker: IntArray, *priorities: IntArray
+) -> IntArray:
+    """Return replicas as `Plan.replicas` holds them.
+
+    `problem`: the partitions and brokers. `partition`, shape (N,): the partition of each replica. `broker`, shape (N,):
+    the broker of each replica. `priorities`, shape (N,) each: the replicas of a partition are sorted by the first, then
+    by the second.
+    """
+    order = np.lexsort((*reversed(priorities), partition))
+    counts = np.bincount(partition, minlength=problem.num_partitions)
+    starts = np.cumsum(counts) - counts
+    column = np.arange(len(order)) - starts[partition[order]]
+    table = np.full((problem.num_partitions, int(counts.max())), NO_BROKER, dtype=np.int64)
+    table[partition[order], column] = broker[order]
+    return problem.to_input_order(table)

@@ -64,9 +64,12 @@ class PermutationMatching:
         """Propose replicas."""
         problem = NormalizedProblem.of(state, request)
         factors = problem.factors
-        rejected = self._limit_exceeded(problem)
-        if rejected is not None:
-            return rejected
+        if len(factors) > self.most_partitions:
+            reason = (
+                f"{len(factors):,} partitions exceed most_partitions ({self.most_partitions:,}); the matching requires "
+                "quadratic time and memory"
+            )
+            return Plan.without_replicas(PlanStatus.FAILED, reason)
         table = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
         moved = num_matched = 0
         for factor in np.unique(factors).tolist():
@@ -81,21 +84,6 @@ class PermutationMatching:
         return Plan(
             PlanStatus.OPTIMAL, replicas, objective="replicas moved to these permutations", value=moved, bound=moved
         )
-
-    def _limit_exceeded(self, problem: NormalizedProblem) -> Plan | None:
-        factors = problem.factors
-        hardest = int(factors.argmax())
-        if factors[hardest] > problem.num_brokers:
-            name = problem.canonical.state.name(hardest)
-            reason = f"{name}: replication factor {factors[hardest]} exceeds {problem.num_brokers} allowed brokers"
-            return Plan.without_replicas(PlanStatus.INFEASIBLE, reason)
-        if len(factors) > self.most_partitions:
-            reason = (
-                f"{len(factors):,} partitions exceed most_partitions ({self.most_partitions:,}); the matching requires "
-                "quadratic time and memory"
-            )
-            return Plan.without_replicas(PlanStatus.FAILED, reason)
-        return None
 
     def _choices(self, num_brokers: int, factor: int, count: int, first: int) -> IntArray:
         """Return ordered choices of brokers, shape (count, factor), starting after the previous choices."""

@@ -1,18 +1,86 @@
-"""Checked planning: rejects unsupported requests before the strategy runs, and checks its plan afterwards."""
+"""Checked planning: rejects unsupported requests before the strategy runs, and checks its plan afterwards.
+
+Preferred leaders that are not in sync: Kafka elects a preferred leader only from the ISR, so a lagging replica does not
+lead until it has caught up. Added replicas are not affected: a reassignment completes only when all target replicas are
+in sync.
+
+Source: `org.apache.kafka.controller.PartitionChangeBuilder` (`electPreferredLeader`, `isValidNewLeader`), KIP-455.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from assignors.errors import AssignorError
-from assignors.model.columns import IntArray
-from assignors.replicas.in_sync import warn_of_leaders
+from assignors.model.columns import BoolArray, IntArray
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
-from assignors.replicas.state import NO_BROKER, ClusterState
-from assignors.replicas.violations import PlanRule, find_violations
+from assignors.replicas.state import NO_BROKER, ClusterState, count_per_rack
+
+_MOST_NAMES = 20
+"""The maximum number of partitions in a message."""
+
+
+def leaders_out_of_sync(state: ClusterState, replicas: IntArray) -> BoolArray:
+    """Return a mask of the partitions whose preferred leader in `replicas` is a current replica that is not in sync.
+
+    `replicas` has shape (P, W), as `Plan.replicas`.
+    """
+    if state.in_sync is None:
+        return np.zeros(state.num_partitions, dtype=np.bool_)
+    is_leader = (state.replicas == replicas[:, :1]) & (state.replicas != NO_BROKER)
+    out_of_sync: BoolArray = (is_leader & ~state.in_sync).any(axis=1)
+    return out_of_sync
+
+
+def warn_of_leaders(state: ClusterState, replicas: IntArray, rows: Collection[int]) -> Iterator[str]:
+    """Yield a warning that lists the partitions among `rows` whose preferred leader is not in sync."""
+    rows_out_of_sync = [row for row in np.flatnonzero(leaders_out_of_sync(state, replicas)).tolist() if row in rows]
+    if rows_out_of_sync:
+        names = [f"{state.name(row)} (broker {state.ids[replicas[row, 0]]})" for row in rows_out_of_sync[:_MOST_NAMES]]
+        more = f", and {len(rows_out_of_sync) - _MOST_NAMES:,} more" if len(rows_out_of_sync) > _MOST_NAMES else ""
+        yield f"preferred leaders not in sync, they lead only after they have caught up: {', '.join(names)}{more}"
+
+
+class PlanRule(StrEnum):
+    """A rule for every plan. `rack` applies only if racks constrain the plan and the strategy is rack-aware."""
+
+    REPLICATION_FACTOR = "replication_factor"
+    DUPLICATE = "duplicate"
+    FORBIDDEN_BROKER = "forbidden_broker"
+    RACK = "rack"
+
+
+class Violation(NamedTuple):
+    """A partition (a row of the state), the violated rule, and the number of occurrences."""
+
+    row: int
+    rule: PlanRule
+    occurrences: int
+
+
+def find_violations(state: ClusterState, request: PlanRequest, replicas: IntArray) -> tuple[Violation, ...]:
+    """Return the violations of all partitions; `replicas` has shape (P, W), as `Plan.replicas`."""
+    return tuple(_find(state, request, replicas))
+
+
+def _find(state: ClusterState, request: PlanRequest, replicas: IntArray) -> Iterator[Violation]:
+    is_replica = replicas != NO_BROKER
+    wrong_factor = np.abs(is_replica.sum(axis=1) - request.factors(state))
+    ordered = np.sort(replicas, axis=1)
+    duplicates = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NO_BROKER)).sum(axis=1)
+    forbidden = (is_replica & ~np.append(request.is_allowed(state), False)[replicas]).sum(axis=1)
+    rack_excess = np.zeros(len(replicas), dtype=np.int64)
+    if request.is_rack_aware(state):
+        most = request.rack_limits(state)
+        rack_excess = np.maximum(count_per_rack(replicas, state.rack, len(state.racks)) - most[:, None], 0).sum(axis=1)
+    for rule, count in zip(PlanRule, (wrong_factor, duplicates, forbidden, rack_excess), strict=True):
+        for row in np.flatnonzero(count):
+            yield Violation(int(row), rule, int(count[row]))
 
 
 class PlanError(AssignorError):

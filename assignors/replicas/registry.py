@@ -27,7 +27,6 @@ class StrategyInfo:
     Attributes:
         path: its class, as `package.module:Class`.
         tool: the tool that it reimplements; empty for this project's own strategies.
-        summary: one line on what it does.
         parameters: default parameters of this name, if it is a variant of the class.
     """
 
@@ -93,19 +92,21 @@ _BUILT_IN = (
         "TopicmapprCount",
         "DataDog/kafka-kit topicmappr rebuild",
         "places missing replicas by replica count",
+        module="topicmappr",
     ),
     _info(
         "topicmappr_storage",
         "TopicmapprStorage",
         "DataDog/kafka-kit topicmappr rebuild --placement storage",
         "places largest partitions first, on the broker with most free storage",
+        module="topicmappr",
     ),
     _info(
         "topicmappr_rebalance",
         "TopicmapprStorage",
         "DataDog/kafka-kit topicmappr rebalance",
         "moves large partitions off brokers with little free storage",
-        module="topicmappr_storage",
+        module="topicmappr",
         mode="rebalance",
     ),
     _info(

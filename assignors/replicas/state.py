@@ -6,7 +6,7 @@ Rows are in the order of the input, because the results of some tools depend on 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -273,3 +273,68 @@ def _column(values: Sequence[int]) -> IntArray:
 def _frozen(array: IntArray) -> IntArray:
     array.flags.writeable = False
     return array
+
+
+def count_replicas(replicas: IntArray, num_brokers: int) -> IntArray:
+    """Return the number of replicas on each broker, shape (B,)."""
+    return np.bincount(replicas[replicas != NO_BROKER], minlength=num_brokers).astype(np.int64)
+
+
+def count_leaders(replicas: IntArray, num_brokers: int) -> IntArray:
+    """Return the number of partitions with each broker as preferred leader, shape (B,)."""
+    return count_replicas(replicas[:, :1], num_brokers)
+
+
+def count_per_rack(replicas: IntArray, rack: IntArray, num_racks: int) -> IntArray:
+    """Return the number of replicas of each partition per rack, shape (P, R); brokers without a rack do not count."""
+    rack_of_replica = np.where(replicas == NO_BROKER, NO_BROKER, rack[replicas])
+    rows, columns = np.nonzero(rack_of_replica != NO_BROKER)
+    flat = rows * num_racks + rack_of_replica[rows, columns]
+    return np.bincount(flat, minlength=len(replicas) * num_racks).astype(np.int64).reshape(len(replicas), num_racks)
+
+
+def bytes_per_broker(replicas: IntArray, size_bytes: IntArray, num_brokers: int) -> IntArray:
+    """Return the total size of the replicas on each broker, shape (B,)."""
+    total_bytes = np.zeros(num_brokers + 1, dtype=np.int64)
+    np.add.at(total_bytes, replicas, size_bytes[:, None])
+    return total_bytes[:-1]
+
+
+def fixed_bytes_per_broker(state: ClusterState) -> IntArray:
+    """Return the size of the replicas on each broker that no plan may change, shape (B,)."""
+    if state.fixed is None or state.fixed.size_bytes is None:
+        return np.zeros(len(state.brokers), dtype=np.int64)
+    return bytes_per_broker(state.fixed.replicas, state.fixed.size_bytes, len(state.brokers))
+
+
+def capacity_per_broker(state: ClusterState) -> IntArray:
+    """Return the disk capacity of each broker in bytes, shape (B,); 0 for an unknown capacity."""
+    return np.array([broker.capacity_bytes or 0 for broker in state.brokers], dtype=np.int64)
+
+
+def added_replicas(old: IntArray, new: IntArray) -> BoolArray:
+    """Return a mask of the replicas in `new` on brokers that do not hold the partition in `old`, shape (P, W)."""
+    is_held = (new[:, :, None] == old[:, None, :]).any(axis=2)
+    is_added: BoolArray = (new != NO_BROKER) & ~is_held
+    return is_added
+
+
+def replica_lists(state: ClusterState) -> list[list[int]]:
+    """Return the replicas of every partition, as rows of brokers in replica order."""
+    return [[broker for broker in held if broker != NO_BROKER] for held in state.replicas.tolist()]
+
+
+def replica_table(lists: Sequence[Sequence[int]]) -> IntArray:
+    """Return the lists as an array as in `Plan.replicas`, shape (P, W)."""
+    width = max(map(len, lists), default=0)
+    padded = [[*held, *[NO_BROKER] * (width - len(held))] for held in lists]
+    return np.array(padded, dtype=np.int64).reshape(len(lists), width)
+
+
+def rows_by_topic(state: ClusterState) -> Iterator[tuple[str, list[int]]]:
+    """Yield the topics with partitions, in the order of `ClusterState.topics`, and their rows in input order."""
+    order = np.argsort(state.topic, kind="stable")
+    ends = np.cumsum(np.bincount(state.topic, minlength=len(state.topics)))
+    for name, rows in zip(state.topics, np.split(order, ends[:-1]), strict=True):
+        if len(rows):
+            yield name, rows.tolist()

@@ -21,7 +21,7 @@ from assignors.model.group_spec import (
 )
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
-from assignors.tasks.streams_group_assignment import CoordinatorMember, members_of
+from assignors.tasks.streams_group_sticky import CoordinatorMember, members_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class GroupSpecAssignor:
         order: whether the coordinator's members are in a hash map, as in production, or sorted.
         members: member ids with their process ids; see `StreamsGroupSticky.members`.
 
-    A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` documents their
+    A client with N threads is a process with N members; `assignors.tasks.streams_group_sticky` documents their
     names, previous tasks and reported offsets. The coordinator does not validate answers. Here, these are errors: an
     unknown member or task, a task that is active on two members, a standby of a stateless task, and a process with two
     copies of a task. A task without active member is not: it does not run.

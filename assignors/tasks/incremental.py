@@ -10,15 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from assignors.flow.even_flow import EvenFlowProblem, solve_even_flow
-from assignors.flow.min_cost import MAX_COST
+from assignors.flow.min_cost import MAX_COST, EvenFlowProblem, solve_even_flow
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.lags import best_available, caught_up, records_to_restore, scale_down
-from assignors.model.parameters import check_count
 from assignors.model.state import LATEST_OFFSET, ApplicationState, previous_holders
-from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS
+from assignors.model.traffic_rates import check_count
+from assignors.objective import HIGH_AVAILABILITY_WEIGHTS
 from assignors.tasks.standby_flow import place_standbys
 from assignors.tasks.task_placement import TaskPlacement
 

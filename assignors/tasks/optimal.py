@@ -15,16 +15,25 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssign
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import TrafficRates, TrafficUnit, check_topic_rates, effective_price, effective_rates
-from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, Weights
-from assignors.optimum.balanced_placement import Slack, place_stateful_tasks, place_stateless_tasks
-from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
-from assignors.optimum.copy_prices import compute_prices, total_price
-from assignors.optimum.costs import CopyCosts, Priority, partition_costs
-from assignors.optimum.failure_domains import failure_domains
-from assignors.optimum.parameter_checks import check_parameters
-from assignors.optimum.stateful_placement import find_cheapest_placement
-from assignors.optimum.task_placement_program import MAX_VARIABLES, PlacementSolution
-from assignors.recording.recorder import NO_RECORDER
+from assignors.objective import HIGH_AVAILABILITY_WEIGHTS, Weights
+from assignors.optimum.balanced_placement import (
+    Slack,
+    find_cheapest_placement,
+    place_stateful_tasks,
+    place_stateless_tasks,
+)
+from assignors.optimum.costs import (
+    ByteCostTerms,
+    CopyCosts,
+    Priority,
+    byte_costs,
+    check_parameters,
+    compute_prices,
+    partition_costs,
+    total_price,
+)
+from assignors.optimum.task_placement_program import MAX_VARIABLES, PlacementSolution, failure_domains
+from assignors.recording import NO_RECORDER
 from assignors.tasks.task_movement import move_to_caught_up_clients
 from assignors.tasks.task_placement import TaskPlacement
 

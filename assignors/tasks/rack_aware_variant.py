@@ -12,24 +12,23 @@ from enum import StrEnum
 import numpy as np
 
 from assignors.flow import min_traffic
-from assignors.flow.even_flow import EvenFlowProblem, solve_even_flow
+from assignors.flow.min_cost import EvenFlowProblem, solve_even_flow
 from assignors.model.assignment import TaskAssignment, TaskType
 from assignors.model.columns import BoolArray, IntArray, Ragged
 from assignors.model.configs import RackAwareStrategy
-from assignors.model.parameters import check_count
 from assignors.model.state import ApplicationState, previous_holders
 from assignors.model.traffic_rates import (
     PartitionRateColumns,
     TrafficRates,
     TrafficUnit,
+    check_count,
     check_topic_rates,
     effective_rates,
 )
-from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, STATELESS_WEIGHTS, Weights
-from assignors.recording.recorder import NO_RECORDER
-from assignors.tasks.active_task_flow import RowArray, costs_of_moving
-from assignors.tasks.balance import balance_over_threads
-from assignors.tasks.rack_aware import can_enable
+from assignors.objective import HIGH_AVAILABILITY_WEIGHTS, STATELESS_WEIGHTS, Weights
+from assignors.recording import NO_RECORDER
+from assignors.tasks.high_availability import balance_over_threads
+from assignors.tasks.rack_aware import RowArray, can_enable, costs_of_moving
 from assignors.tasks.standby import standby_policy
 from assignors.tasks.standby_exchange import exchange_standbys
 from assignors.tasks.standby_flow import place_standbys

@@ -18,7 +18,7 @@ from assignors.java.hash_order import hash_order, task_hash
 from assignors.model.assignment import UNASSIGNED, TaskType
 from assignors.model.columns import NO_TAG, IntArray
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import PlacementStep, Recorder, StepKind
+from assignors.recording import PlacementStep, Recorder, StepKind
 from assignors.tasks.task_placement import TaskPlacement
 
 STEPS_OF_WORK = 20

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.flow.even_flow import levels
-from assignors.flow.min_cost import Arcs, min_cost_flow
+from assignors.flow.min_cost import Arcs, levels, min_cost_flow
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.tasks.task_placement import TaskPlacement

@@ -25,8 +25,7 @@ from assignors.java.hash_order import (
 from assignors.model.assignment import UNASSIGNED, TaskType
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
-from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import PlacementStep, Recorder, StepKind
+from assignors.recording import LeaderWork, PlacementStep, Recorder, StepKind
 from assignors.tasks.task_placement import TaskPlacement
 
 

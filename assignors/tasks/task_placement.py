@@ -18,7 +18,6 @@ class TaskPlacement:
     buffers, so that plain Python and kernels (`assignors.compilation`) share it.
 
     Attributes:
-        state: the state to assign.
         threads: [client] number of threads.
         owner: [task] client that runs it, or UNASSIGNED.
         standby: [client * tasks + task] 1 where the client holds a standby.

@@ -34,12 +34,7 @@ _STATEFUL, _STATELESS, _STANDBY = range(3)
 
 
 class ThreadTasks(NamedTuple):
-    """The tasks of each thread of one client: rows of tasks, ascending.
-
-    Attributes:
-        active: active tasks of each thread.
-        standby: standby tasks of each thread.
-    """
+    """The tasks of each thread of one client: rows of tasks, ascending."""
 
     active: list[list[int]]
     standby: list[list[int]]
@@ -55,19 +50,13 @@ def assign_to_threads(
 ) -> ThreadTasks:
     """Distribute a client's tasks over its threads exactly as Kafka.
 
-    Args:
-        client: the client's tasks. With a pluggable assignor, each list is in the order in which the assignor assigned
-            the tasks; otherwise the order does not matter.
-        previous: for each thread, at least one, the tasks of which it reported state: active, standby, or only on disk;
-            each once per thread. Stateless tasks and tasks that are not in `client` do not matter.
-        lags: the client's lags as the assignor saw them (-2 for a running task), for each row that is in `previous` and
-            in the client's stateful or standby tasks; a mapping, or a sequence with all rows.
-        hashes: `hash_order.task_hash` of each row.
-        pluggable: whether the assignor is pluggable (KIP-924). Pluggable assignors return hash sets of tasks, built-in
-            assignors tree sets.
-
-    Returns:
-        The tasks of each thread.
+    `client`: the client's tasks. With a pluggable assignor, each list is in the order in which the assignor assigned
+    the tasks; otherwise the order does not matter. `previous`: for each thread, at least one, the tasks of which it
+    reported state: active, standby, or only on disk; each once per thread. Stateless tasks and tasks that are not in
+    `client` do not matter. `lags`: the client's lags as the assignor saw them (-2 for a running task), for each row
+    that is in `previous` and in the client's stateful or standby tasks; a mapping, or a sequence with all rows.
+    `hashes`: `hash_order.task_hash` of each row. `pluggable`: whether the assignor is pluggable (KIP-924). Pluggable
+    assignors return hash sets of tasks, built-in assignors tree sets. Returns the tasks of each thread.
 
     Guarantees: the numbers of tasks of two threads differ by at most one, after the stateful tasks, after the standbys
     and after the stateless tasks. If a client gets the same tasks in the same roles again, its threads keep their

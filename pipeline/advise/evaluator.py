@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from assignors.flow.subscription_skew import least_skew
+from assignors.flow.min_cost import least_skew
 from assignors.model.assignment import UNASSIGNED
 from pipeline.pool import Call, RunAll
 from reports.analysis.checkup.areas import SituationRun

@@ -11,24 +11,25 @@ from pathlib import Path
 from typing import Any, Final
 
 from assignors.containment.contained import ContainedAssignor, innermost
-from assignors.contract.invariants import (
+from assignors.contract import (
     ContractViolation,
     Invariant,
     MakeAssignor,
+    carried_out,
     check_complete,
+    check_relabeled,
     check_state,
     compute,
+    settle,
     violation_of_failure,
 )
-from assignors.contract.relabeling import check_relabeled
-from assignors.contract.settling import carried_out, settle
 from assignors.errors import AssignorError
 from assignors.model.assignment import TaskAssignor
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.model.traffic_rates import RateAwareAssignor
 from assignors.optimum.proof import prove_bound
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.streams_group_preview import StreamsGroupPreview
+from assignors.tasks.streams_group_sticky import StreamsGroupPreview
 from pipeline.review.reviewed import Reviewed
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation, OptimumGap

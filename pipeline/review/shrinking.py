@@ -20,7 +20,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from assignors.contract.relabeling import check_relabeled
+from assignors.contract import check_relabeled
 from assignors.errors import AssignorError
 from pipeline.review.case_runs import MAX_REBALANCES, check_scenario, is_timeout, load_case, maker
 from pipeline.review.reviewed import Reviewed

@@ -10,9 +10,8 @@ import numpy as np
 
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
-from assignors.replicas.in_sync import leaders_out_of_sync
-from assignors.replicas.placement_metrics import measure_placement
-from assignors.replicas.plan_evaluation import measure_movement
+from assignors.replicas.plan_evaluation import measure_movement, measure_placement
+from assignors.replicas.planning import leaders_out_of_sync
 from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment

@@ -11,8 +11,8 @@ from typing import Any, Final
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import ReplicaAssignor
 from assignors.replicas.planning import PlanError
-from assignors.replicas.programs.user_constraints import parse_constraints
 from assignors.replicas.registry import load, make
+from assignors.replicas.user_constraints import parse_constraints
 from scenarios.language.errors import Mistake, ScenarioError, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 

@@ -9,19 +9,21 @@ from assignors.errors import AssignorError
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
 from assignors.process_exits import ProcessExit, no_process_exit
-from assignors.replicas.broker_transfers import count_offline_partitions
-from assignors.replicas.movement_bounds import min_replica_moves
-from assignors.replicas.placement_metrics import FailoverMetrics, PlacementMetrics, measure_placement
 from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
 from assignors.replicas.plan_evaluation import (
     Criterion,
+    FailoverMetrics,
+    PlacementMetrics,
     PlanEvaluation,
     PlanMovement,
     Stability,
+    count_offline_partitions,
     evaluate_plan,
+    measure_placement,
     objectives,
 )
 from assignors.replicas.planning import plan as make_plan
+from assignors.replicas.replica_flow import min_replica_moves
 from assignors.replicas.state import ClusterState
 from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, partitions_to_elect, plan_files, replica_changes
 from scenarios.planning.plan_input import PlanInput

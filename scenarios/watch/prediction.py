@@ -7,7 +7,7 @@ grow, so the lags that the leader saw are between those with the end offsets of 
 The coordinator of a streams group computes a target from the previous one, which the poll before has seen.
 
 Source: `StreamsPartitionAssignor.populateClientStatesMap`, `ClientState.initializePrevTasks` and `computeTaskLags`;
-`TargetAssignmentBuilder` (see `assignors.tasks.streams_group_assignment`).
+`TargetAssignmentBuilder` (see `assignors.tasks.streams_group_sticky`).
 """
 
 from __future__ import annotations

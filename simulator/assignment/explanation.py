@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from assignors.containment.contained import innermost
-from assignors.flow.decomposition import decompose_into_cycles
+from assignors.flow.network import decompose_into_cycles
 from assignors.model.assignment import UNASSIGNED, TaskAssignor, TaskType
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.configs import RackAwareStrategy
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import WeightedAssignor
-from assignors.recording.recorder import Exchange, PlacementStep, StepKind, StepRecorder
+from assignors.objective import WeightedAssignor
+from assignors.recording import Exchange, PlacementStep, StepKind, StepRecorder
 from simulator.assignment.rebalance import compute_assignment
 from simulator.errors import AssignorFailedError
 from simulator.world.group_assignment import GroupAssignment

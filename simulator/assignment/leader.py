@@ -24,7 +24,7 @@ from assignors.model.columns import BoolArray, IntArray, PartitionTable, TaskTab
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
-from assignors.objective.cost import (
+from assignors.objective import (
     CostAndBound,
     TaskCopies,
     Weights,
@@ -36,10 +36,10 @@ from assignors.objective.cost import (
     min_cost_without_capacities,
 )
 from assignors.optimum.proof import prove_bound
-from assignors.recording.recorder import NO_RECORDER, StepRecorder
-from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.recording import NO_RECORDER, StepRecorder
+from assignors.tasks.legacy_sticky import FallbackPrior
 from assignors.tasks.rack_aware import RackCosts, rack_costs
-from assignors.tasks.streams_group_preview import StreamsGroupPreview
+from assignors.tasks.streams_group_sticky import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure

@@ -11,7 +11,7 @@ import numpy as np
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged, TaskTable, cells
 from assignors.model.state import ApplicationState
-from assignors.objective.bounds import min_remote_source_partitions
+from assignors.objective import min_remote_source_partitions
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import FloatArray, Layout
 

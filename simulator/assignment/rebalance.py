@@ -18,9 +18,17 @@ from assignors.model.columns import BoolArray, ClientTable, IntArray, PartitionT
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
-from assignors.recording.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
-from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder, as_recording
+from assignors.recording import (
+    NEGLIGIBLE_MS,
+    NO_RECORDER,
+    Exchange,
+    LeaderWork,
+    PlacementStep,
+    Recorder,
+    as_recording,
+    leader_time_ms,
+    work_time_ms,
+)
 from simulator.errors import AssignorFailedError
 
 
@@ -31,7 +39,7 @@ class ComputedAssignment:
     Attributes:
         state: the assignor's input; columns in the order of process ids.
         columns: the assignment, along the rows of the state.
-        leader_compute_ms: see `assignors.recording.leader_time`; 0 if the assignor does not record its work.
+        leader_compute_ms: see `assignors.recording`; 0 if the assignor does not record its work.
         is_recorded: whether the assignor records its steps.
     """
 
@@ -46,7 +54,7 @@ def compute_assignment(
 ) -> ComputedAssignment:
     """Call an assignor, and validate its assignment.
 
-    `state`: the assignor's input. `leader_speed`: the speed of Kafka's leader; see `assignors.recording.leader_time`.
+    `state`: the assignor's input. `leader_speed`: the speed of Kafka's leader; see `assignors.recording`.
     `recorder`: records the steps of the assignor, if it records them. Raises AssignorFailedError if the assignor raised
     an error, or its assignment is invalid.
     """

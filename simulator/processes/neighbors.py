@@ -15,7 +15,7 @@ import simpy
 
 from assignors.flow import flow_cache
 from assignors.model.assignment import TaskAssignor
-from assignors.objective.cost import EQUAL_WEIGHTS, Weights
+from assignors.objective import EQUAL_WEIGHTS, Weights
 from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
 from simulator.flows.execution import Execution
 from simulator.flows.shared_bandwidth import SharedBandwidth

@@ -21,7 +21,7 @@ from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
 from assignors.model.traffic_rates import RateAwareAssignor
-from assignors.objective.cost import EQUAL_WEIGHTS, Weights
+from assignors.objective import EQUAL_WEIGHTS, Weights
 from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.errors import AssignorFailedError, BudgetExceededError, IllegalTransitionError, SimulationError

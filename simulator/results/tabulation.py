@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from assignors.model.assignment import UNASSIGNED, TaskType
 from assignors.model.columns import BoolArray, IntArray
-from assignors.recording.recorder import PlacementStep, StepKind
+from assignors.recording import PlacementStep, StepKind
 from simulator.assignment.explanation import AppliedStep, CycleMove, MoveExplanation, RoundExplanation
 from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import cross_rack_bytes

@@ -11,7 +11,7 @@ from assignors.errors import AssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import CostAndBound
+from assignors.objective import CostAndBound
 from assignors.tasks.rack_aware import RackCosts
 from simulator.assignment.explanation import RoundExplanation
 from simulator.assignment.measures import FailureLosses, Measures

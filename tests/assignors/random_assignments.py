@@ -8,7 +8,7 @@ import numpy as np
 
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import Weights
+from assignors.objective import Weights
 
 
 def plain_cost(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> int:

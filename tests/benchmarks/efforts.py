@@ -6,8 +6,7 @@ from typing import Any
 
 from assignors.flow import FlowEffort
 from assignors.model.state import ApplicationState
-from assignors.recording.leader_time import leader_time_ms
-from assignors.recording.recorder import Recorder, RecordingTaskAssignor
+from assignors.recording import Recorder, RecordingTaskAssignor, leader_time_ms
 
 
 class Efforts(Recorder):

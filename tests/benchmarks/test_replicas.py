@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from assignors.replicas.exact_flow import ExactFlow
-from assignors.replicas.movement_bounds import min_leader_changes, min_replica_moves
 from assignors.replicas.plan import Plan, PlanRequest
+from assignors.replicas.replica_flow import min_replica_moves
 from assignors.replicas.state import ClusterState
+from tests.assignors.replicas.movement_bounds import min_leader_changes
 from tests.benchmarks.clusters import even_cluster
 from tests.benchmarks.conftest import Measure
 

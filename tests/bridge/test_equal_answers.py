@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from assignors import registry
-from assignors.contract.settling import is_same
+from assignors.contract import is_same
 from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.state import ApplicationState
 from scenarios.load import Scenario, load

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from assignors.recording.recorder import RecordingTaskAssignor, StepKind
+from assignors.recording import RecordingTaskAssignor, StepKind
 from assignors.tasks.high_availability import HighAvailability
 from simulator.assignment.explanation import MEMBER_LOST, RACK, SPREAD, ExplanationRequest
 from tests.simulator.assignment.explanation_checks import check_break_evens, check_explanation, explained_decisions

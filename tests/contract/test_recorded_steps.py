@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignors.compilation import CHOICE, COMPILED, PLAIN, Kernels
-from assignors.recording.recorder import RecordingTaskAssignor
+from assignors.recording import RecordingTaskAssignor
 from tests.assignors.recording.step_checks import ASSIGNORS, NAMES, check_steps
 
 pytestmark = pytest.mark.answers

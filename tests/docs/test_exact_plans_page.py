@@ -9,8 +9,8 @@ import pytest
 
 from assignors.model.columns import IntArray
 from assignors.replicas.exact_flow import ExactFlow
-from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest
+from assignors.replicas.plan_evaluation import measure_placement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import ClusterState
 from tests.assignors.replicas.clusters import random_cluster

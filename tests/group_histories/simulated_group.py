@@ -16,15 +16,14 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
-from assignors.java.timeline_order import TimelineOrder
+from assignors.java.hash_order import TimelineOrder
 from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState
-from assignors.tasks import streams_group_assignment
+from assignors.tasks import streams_group_sticky
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.streams_group_assignment import CoordinatorMember
-from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from assignors.tasks.streams_group_sticky import CoordinatorMember, StreamsGroupSticky
 from simulator.assignment.leader import Decision
 from simulator.group.classic_coordinator import Answer
 from simulator.group.fleet import Fleet
@@ -234,12 +233,12 @@ class _NamedMembers:
             for member in threads(*arguments):
                 yield member._replace(id=names[member.process, member.thread])
 
-        threads = streams_group_assignment._threads
+        threads = streams_group_sticky._threads
         major, minor = self._recorder.release
         # A member that joins with this heartbeat comes last.
         ordered = dict.fromkeys([*self._recorder.in_map, *map(self._recorder.id_of, members)], "")
         assignor = StreamsGroupSticky(members=ordered, release=f"{major}.{minor}")
-        with patch.object(streams_group_assignment, "_threads", named):
+        with patch.object(streams_group_sticky, "_threads", named):
             return assignor.assign(state)
 
 

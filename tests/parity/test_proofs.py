@@ -6,7 +6,7 @@ import pytest
 
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import CostAndBound, Weights
+from assignors.objective import CostAndBound, Weights
 from assignors.optimum.proof import prove_bound
 from tools.optimality_gap import answer_costs
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from assignor_sim.api.plan_comparison import batch_rows, plan_tables
-from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest
-from assignors.replicas.plan_evaluation import measure_movement
+from assignors.replicas.plan_evaluation import measure_movement, measure_placement
 from assignors.replicas.state import BrokerState, ClusterState
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PlanResults

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assignors.consumers.next_owned import owned_after
+from assignors.consumers.previous_owners import owned_after
 from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
 from assignors.model.consumer_group import ConsumerAssignment, ConsumerGroupState, partition_key
 from assignors.model.ids import TopicPartition

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assignors.contract.invariants import compute
-from assignors.contract.settling import carried_out
+from assignors.contract import carried_out, compute
 from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId

@@ -15,7 +15,7 @@ INVARIANTS: Final[dict[str, str]] = {
     "no_oscillation": "In rebalances without any change, no assignment returns after another one.",
     "converges": "Rebalances without any change end.",
 }
-"""The invariants of every assignor (`assignors.contract.invariants`), by key."""
+"""The invariants of every assignor (`assignors.contract`), by key."""
 
 FAILURES: Final = ("valid", "pure", "deterministic")
 """Invariants without which a run says nothing: their violation is a failure, also if the baseline violates them."""

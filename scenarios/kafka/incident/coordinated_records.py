@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from assignors.java.timeline_order import TimelineOrder
+from assignors.java.hash_order import TimelineOrder
 from assignors.model.consumer_group import ConsumerMember
 from assignors.model.ids import TopicId, TopicPartition
 from scenarios.kafka.formats.binary_messages import Message

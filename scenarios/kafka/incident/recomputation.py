@@ -39,7 +39,7 @@ from assignors.model.state import (
     TaskInfo,
     TaskTopicPartition,
 )
-from assignors.recording.recorder import StepRecorder, as_recording
+from assignors.recording import StepRecorder, as_recording
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest, explain_decision

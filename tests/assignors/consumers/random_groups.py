@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assignors.consumers.next_owned import owned_after
+from assignors.consumers.previous_owners import owned_after
 from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
 from assignors.errors import KafkaError
 from assignors.model.consumer_group import ConsumerAssignment, ConsumerGroupState, partition_key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignors.consumers import registry
-from assignors.consumers.next_owned import owned_after
+from assignors.consumers.previous_owners import owned_after
 from assignors.errors import EndlessLoopError, IllegalStateError
 from assignors.model.consumer_group import ConsumerGroupState, ConsumerMember, ConsumerTopic
 from assignors.model.ids import TopicPartition

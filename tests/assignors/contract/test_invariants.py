@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 from assignors import registry
-from assignors.contract.invariants import Invariant, MakeAssignor, check_state, compute, violation_of
-from assignors.contract.relabeling import check_relabeled, relabeled
-from assignors.contract.settling import carried_out, is_same, settle
+from assignors.contract import (
+    Invariant,
+    MakeAssignor,
+    carried_out,
+    check_relabeled,
+    check_state,
+    compute,
+    is_same,
+    relabeled,
+    settle,
+    violation_of,
+)
 from assignors.errors import AssignorError
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId, TopicPartition

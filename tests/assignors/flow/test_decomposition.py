@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assignors.flow import min_traffic
-from assignors.flow.decomposition import decompose_into_cycles
+from assignors.flow.network import decompose_into_cycles
 
 
 def test_unchanged_owners_have_no_cycle() -> None:

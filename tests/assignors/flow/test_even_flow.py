@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from assignors.flow.even_flow import EvenFlowProblem, solve_even_flow
+from assignors.flow.min_cost import EvenFlowProblem, solve_even_flow
 from assignors.model.columns import IntArray
 
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.flow.matching import max_matching
-from assignors.flow.min_cost import Arcs, max_flow
+from assignors.flow.min_cost import Arcs, max_flow, max_matching
 
 
 @given(seed=st.integers(0, 2**32 - 1))

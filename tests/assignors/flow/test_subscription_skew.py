@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.flow.subscription_skew import least_skew
+from assignors.flow.min_cost import least_skew
 
 TOPICS = ("a", "b", "c")
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from assignors.java.hash_map import JavaHashMap, StringHashMap, table_size_for
+from assignors.java.hash_order import JavaHashMap, StringHashMap, table_size_for
 from tests.assignors.java.conftest import Ask
 
 

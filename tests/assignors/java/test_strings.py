@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assignors.java.strings import string_ranks
+from assignors.java.hash_order import string_ranks
 
 
 def test_ascii_strings_are_ranked_by_character() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from assignors.java.timeline_order import TimelineOrder
+from assignors.java.hash_order import TimelineOrder
 
 FILLED = [8, 3, 0, 5, 7, 2, 9, 4, 6, 1]
 ODD = [3, 5, 7, 9, 1]

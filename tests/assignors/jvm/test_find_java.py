@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from assignors.errors import UnknownAssignorError
-from assignors.jvm.java_release import java_release
-from assignors.jvm.process import find_java
+from assignors.jvm.process import find_java, java_release
 
 
 @pytest.fixture(autouse=True)

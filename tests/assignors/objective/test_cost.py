@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors import registry
-from assignors.flow.transport import TransportProblem, solve_transport
+from assignors.flow.min_cost import TransportProblem, solve_transport
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState, previous_holders
-from assignors.objective.cost import (
+from assignors.objective import (
     TaskCopies,
     Weights,
     bound_of_moves,

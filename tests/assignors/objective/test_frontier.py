@@ -11,7 +11,7 @@ import pytest
 from assignors import registry
 from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState, previous_holders
-from assignors.objective.frontier import frontier
+from assignors.objective import frontier
 from tests.contract.random_applications import RandomApplication
 
 

@@ -13,8 +13,7 @@ from assignors.model.columns import ClientTable, ConsumerProperties, PartitionTa
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import PartitionTask, ProcessId, TopicPartition
 from assignors.model.state import ApplicationState
-from assignors.objective.bounds import min_remote_source_partitions
-from assignors.objective.cost import EQUAL_WEIGHTS, compute_cost_and_bound
+from assignors.objective import EQUAL_WEIGHTS, compute_cost_and_bound, min_remote_source_partitions
 from assignors.optimum.proof import prove_bound
 
 Case = tuple[ApplicationState, AssignmentColumns]

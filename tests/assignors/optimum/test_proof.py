@@ -12,7 +12,7 @@ from assignors import registry
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import Weights, compute_cost_and_bound
+from assignors.objective import Weights, compute_cost_and_bound
 from assignors.optimum.proof import prove_bound
 from assignors.optimum.task_placement_program import MAX_VARIABLES
 from tests.assignors.random_assignments import plain_cost, random_answer

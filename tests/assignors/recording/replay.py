@@ -10,7 +10,7 @@ import numpy as np
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskType
 from assignors.model.configs import LONG_MAX, RackAwareStrategy
 from assignors.model.state import LATEST_OFFSET, ApplicationState
-from assignors.recording.recorder import Exchange, PlacementStep, StepKind
+from assignors.recording import Exchange, PlacementStep, StepKind
 
 FRESH = {
     StepKind.DEALT,

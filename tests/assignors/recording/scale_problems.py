@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assignors.model.state import ApplicationState
-from assignors.recording.leader_time import work_time_ms
-from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import Recorder, RecordingTaskAssignor
+from assignors.recording import LeaderWork, Recorder, RecordingTaskAssignor, work_time_ms
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.legacy_sticky import LegacySticky
 from scenarios.problems import parse_problem

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import RecordingTaskAssignor, StepKind, StepRecorder
-from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.recording import RecordingTaskAssignor, StepKind, StepRecorder
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.legacy_sticky import FallbackPrior, LegacySticky
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from tests.assignors.recording.replay import Replay

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assignors.flow import FlowEffort, solve_min_traffic
-from assignors.recording.leader_time import EDGE_SCAN_NS, leader_time_ms
+from assignors.recording import EDGE_SCAN_NS, leader_time_ms
 
 SMALL = FlowEffort(cycles=3, passes=400, nodes=100, edges=2_000)
 LARGE = FlowEffort(cycles=3, passes=4_000, nodes=1_000, edges=200_000)

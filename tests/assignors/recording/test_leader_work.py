@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from assignors.flow import FlowEffort
-from assignors.recording.leader_time import EDGE_SCAN_NS, NEGLIGIBLE_MS, WORK_NS, work_time_ms
-from assignors.recording.leader_work import LeaderWork
-from assignors.recording.recorder import Recorder
+from assignors.recording import EDGE_SCAN_NS, NEGLIGIBLE_MS, WORK_NS, LeaderWork, Recorder, work_time_ms
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.legacy_sticky import LegacySticky
 from reports.analysis.metrics import METRIC

@@ -11,12 +11,11 @@ from assignors.model.assignment import TaskAssignment
 from assignors.model.columns import IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import Recorder, RecordingTaskAssignor, StepRecorder, as_recording
-from assignors.tasks import assignment_utils, rack_aware
-from assignors.tasks.active_task_flow import configured_flow
-from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.recording import Recorder, RecordingTaskAssignor, StepRecorder, as_recording
+from assignors.tasks import rack_aware, sticky
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.legacy_sticky import FallbackPrior, LegacySticky
+from assignors.tasks.rack_aware import configured_flow
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.task_placement import TaskPlacement
 from tests.assignors.tasks.random_states import RecordedWork, draw_state
@@ -66,7 +65,7 @@ def test_every_flow_that_kafka_solves_is_recorded(
         recorded, plain = RecordedWork(), RecordedWork()
         assignment = assignor.assign_recorded(drawn, recorded)
         with monkeypatch.context() as patched:
-            for module in (rack_aware, assignment_utils):
+            for module in (rack_aware, sticky):
                 patched.setattr(module, "exchange_standbys", without_shortcuts)
             assert assignor.assign_recorded(drawn, plain) == assignment
         assert assignor.assign(drawn) == assignment

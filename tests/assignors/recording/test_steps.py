@@ -11,7 +11,7 @@ import pytest
 
 from assignors.compilation import CHOICE, COMPILED, PLAIN, Kernels
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import Exchange, PlacementStep, RecordingTaskAssignor, StepKind, StepRecorder
+from assignors.recording import Exchange, PlacementStep, RecordingTaskAssignor, StepKind, StepRecorder
 from assignors.tasks.high_availability import HighAvailability
 from tests.assignors.recording.replay import Replay
 from tests.assignors.recording.step_checks import ASSIGNORS, NAMES, check_steps, costs_of, replayed, run_history

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.replicas.canonical import CanonicalState
+from assignors.replicas.normalized_problem import CanonicalState
 from assignors.replicas.plan_evaluation import shuffle_state
 from tests.assignors.replicas.clusters import random_cluster
 

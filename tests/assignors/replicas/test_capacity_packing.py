@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import added_replicas, count_per_rack
 from assignors.replicas.capacity_packing import CapacityPacking
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, TopicRetention
+from assignors.replicas.state import (
+    NO_BROKER,
+    BrokerState,
+    ClusterState,
+    TopicRetention,
+    added_replicas,
+    count_per_rack,
+)
 from tests.assignors.replicas.clusters import random_cluster
 
 

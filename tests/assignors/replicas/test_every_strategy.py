@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from assignors.replicas import registry
 from assignors.replicas.plan import PlanRequest, PlanStatus, ReplicaAssignor
 from assignors.replicas.plan_evaluation import measure_movement, replicas_by_partition, shuffle_state
-from assignors.replicas.planning import plan
+from assignors.replicas.planning import PlanRule, find_violations, plan
 from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.violations import PlanRule, find_violations
 
 NAMES = [info.name for info in registry.built_in()]
 WITH_A_PLAN = (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)

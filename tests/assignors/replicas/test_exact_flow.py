@@ -8,19 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import count_leaders, count_replicas
-from assignors.replicas.exact.first_followers import choose_first_followers
-from assignors.replicas.exact_flow import ExactFlow
-from assignors.replicas.movement_bounds import min_bytes_moved, min_leader_changes, min_replica_moves
+from assignors.replicas.exact_flow import ExactFlow, choose_first_followers
 from assignors.replicas.normalized_problem import NormalizedProblem
-from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import evaluate_plan, measure_movement
-from assignors.replicas.planning import plan
-from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
-from assignors.replicas.violations import find_violations
+from assignors.replicas.plan_evaluation import evaluate_plan, measure_movement, measure_placement
+from assignors.replicas.planning import find_violations, plan
+from assignors.replicas.replica_flow import min_replica_moves
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, count_leaders, count_replicas
 from tests.assignors.replicas.all_placements import min_failover_unevenness
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
+from tests.assignors.replicas.movement_bounds import min_bytes_moved, min_leader_changes
 
 PLAIN = PlanRequest()
 

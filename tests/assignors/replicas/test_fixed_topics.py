@@ -16,7 +16,7 @@ from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
 from assignors.replicas.state import BrokerState, ClusterState, TopicRetention
-from assignors.replicas.topicmappr_storage import TopicmapprStorage
+from assignors.replicas.topicmappr import TopicmapprStorage
 
 PLAIN = PlanRequest(rack_aware=False)
 

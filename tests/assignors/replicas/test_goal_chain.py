@@ -7,12 +7,18 @@ import numpy as np
 import pytest
 
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import added_replicas, bytes_per_broker, count_leaders, count_replicas
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.state import (
+    BrokerState,
+    ClusterState,
+    added_replicas,
+    bytes_per_broker,
+    count_leaders,
+    count_replicas,
+)
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 CRUISE_CONTROL_RACKS = {0: "0", 1: "0", 2: "1"}

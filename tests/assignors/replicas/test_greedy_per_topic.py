@@ -7,13 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.greedy_per_topic import GreedyPerTopic
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import measure_movement
-from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.violations import PlanRule, find_violations
+from assignors.replicas.planning import PlanRule, find_violations, plan
+from assignors.replicas.state import BrokerState, ClusterState, added_replicas
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.kafka_assigner import KafkaAssigner
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import measure_movement
-from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.violations import find_violations
+from assignors.replicas.planning import find_violations, plan
+from assignors.replicas.state import BrokerState, ClusterState, count_replicas
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 

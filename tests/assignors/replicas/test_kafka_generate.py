@@ -7,13 +7,11 @@ import pytest
 
 from assignors.model.columns import IntArray
 from assignors.replicas.admin_utils import assign_replicas_to_brokers
-from assignors.replicas.broker_loads import count_leaders, count_replicas
 from assignors.replicas.kafka_generate import KafkaGenerate, Placer
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import measure_movement, replicas_by_partition, shuffle_state
-from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.violations import PlanRule, find_violations
+from assignors.replicas.planning import PlanRule, find_violations, plan
+from assignors.replicas.state import BrokerState, ClusterState, count_leaders, count_replicas
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 BOTH = pytest.mark.parametrize("placer", list(Placer))

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import added_replicas, count_leaders
 from assignors.replicas.leader_chain_swap import LeaderChainSwap
 from assignors.replicas.leader_max_flow import LeaderMaxFlow
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.state import BrokerState, ClusterState, added_replicas, count_leaders
 from tests.assignors.replicas.clusters import ids, random_cluster
 from tests.assignors.replicas.topics import (
     changes,

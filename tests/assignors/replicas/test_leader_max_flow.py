@@ -8,13 +8,12 @@ import pytest
 from assignors.errors import UnknownAssignorError
 from assignors.model.columns import IntArray
 from assignors.replicas import registry
-from assignors.replicas.broker_loads import added_replicas, count_leaders
+from assignors.replicas.even_shares import Pruning
 from assignors.replicas.leader_max_flow import LeaderMaxFlow
-from assignors.replicas.phases.residue_flow import Pruning
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.state import BrokerState, ClusterState, added_replicas, count_leaders
 from tests.assignors.replicas.clusters import ids, random_cluster
 from tests.assignors.replicas.topics import (
     changes,

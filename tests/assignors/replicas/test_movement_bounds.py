@@ -3,27 +3,30 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
-from assignors.replicas.exact import candidate_brokers
-from assignors.replicas.exact.even_counts import replica_count_range
-from assignors.replicas.exact.leader_flow import assign_leaders
-from assignors.replicas.exact.replica_flow import min_added_replicas, place
-from assignors.replicas.movement_bounds import (
+from assignors.replicas.exact_flow import assign_leaders
+from assignors.replicas.normalized_problem import NormalizedProblem
+from assignors.replicas.plan import PlanRequest
+from assignors.replicas.planning import PlanRule, find_violations
+from assignors.replicas.replica_flow import (
+    all_candidates,
+    min_added_replicas,
+    min_replica_moves,
+    place,
+    replica_count_range,
+    sample_candidates,
+)
+from assignors.replicas.state import BrokerState, ClusterState, added_replicas, count_leaders, count_replicas
+from tests.assignors.replicas import all_placements
+from tests.assignors.replicas.clusters import brokers, killerwhile, random_cluster
+from tests.assignors.replicas.movement_bounds import (
     leader_changes_by_counts,
     min_bytes_moved,
     min_leader_changes,
     min_leader_range,
-    min_replica_moves,
     min_replica_range,
     replica_moves_by_counts,
     replica_moves_by_rules,
 )
-from assignors.replicas.normalized_problem import NormalizedProblem
-from assignors.replicas.plan import PlanRequest
-from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.violations import PlanRule, find_violations
-from tests.assignors.replicas import all_placements
-from tests.assignors.replicas.clusters import brokers, killerwhile, random_cluster
 
 PLAIN = PlanRequest()
 
@@ -92,11 +95,11 @@ def test_sampled_candidates_reach_the_optimum_of_all_candidates(seed: int) -> No
 
 def test_candidates_are_unique_and_do_not_hold_the_partition() -> None:
     problem = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
-    pairs = candidate_brokers.sample_candidates(problem, replica_count_range(problem), min_added_replicas(problem), 3)
+    pairs = sample_candidates(problem, replica_count_range(problem), min_added_replicas(problem), 3)
     assert len(pairs)
     assert (np.diff(pairs) > 0).all()
     assert not np.isin(pairs, problem.held_pairs).any()
-    assert np.isin(pairs, candidate_brokers.all_candidates(problem)).all()
+    assert np.isin(pairs, all_candidates(problem)).all()
 
 
 def test_time_limit_of_zero_still_returns_placement_and_bound() -> None:

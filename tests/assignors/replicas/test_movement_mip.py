@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.replicas.broker_loads import added_replicas, count_replicas
 from assignors.replicas.movement_mip import MovementMip
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.state import BrokerState, ClusterState, added_replicas, count_replicas
 from tests.assignors.replicas.all_placements import placements
 from tests.assignors.replicas.clusters import ids, random_cluster
 

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
 from assignors.replicas.permutation_matching import PermutationMatching
-from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
+from assignors.replicas.plan_evaluation import measure_placement, replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.state import NO_BROKER, ClusterState, added_replicas, count_leaders, count_replicas
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 
@@ -127,7 +125,7 @@ def test_too_many_partitions_are_rejected_with_the_reason() -> None:
 
 
 def test_fewer_brokers_than_replicas_are_infeasible() -> None:
-    proposal = PermutationMatching().plan(random_cluster(1), PlanRequest(brokers=(0, 1)))
+    proposal = plan(PermutationMatching(), random_cluster(1), PlanRequest(brokers=(0, 1)))
     assert proposal.status == PlanStatus.INFEASIBLE
     assert "topic-a-0: replication factor 3 exceeds 2 allowed brokers" in proposal.reason
 

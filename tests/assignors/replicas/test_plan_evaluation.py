@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import (
     Criterion,
@@ -18,12 +17,12 @@ from assignors.replicas.plan_evaluation import (
     changed_rows,
     evaluate_plan,
     measure_movement,
+    measure_placement,
     replicas_by_partition,
     shuffle_state,
 )
-from assignors.replicas.planning import plan
+from assignors.replicas.planning import PlanRule, plan
 from assignors.replicas.state import ClusterState
-from assignors.replicas.violations import PlanRule
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 

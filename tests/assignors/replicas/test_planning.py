@@ -10,9 +10,8 @@ import pytest
 
 from assignors.model.columns import IntArray
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.planning import PlanError, plan
+from assignors.replicas.planning import PlanError, PlanRule, find_violations, plan
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
-from assignors.replicas.violations import PlanRule, find_violations
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 
 

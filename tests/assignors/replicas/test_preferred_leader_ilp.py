@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 from assignors.integer_program import solve_integer
-from assignors.replicas.broker_loads import added_replicas, count_leaders, count_per_rack, count_replicas
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
 from assignors.replicas.preferred_leader_ilp import PreferredLeaderIlp
-from assignors.replicas.programs.pooled_program import build_pooled_program
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.program_solver import build_pooled_program
+from assignors.replicas.state import (
+    BrokerState,
+    ClusterState,
+    added_replicas,
+    count_leaders,
+    count_per_rack,
+    count_replicas,
+)
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 WITHOUT_19 = PlanRequest(brokers=tuple(range(19)))

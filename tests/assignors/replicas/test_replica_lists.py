@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assignors.replicas.replica_lists import replica_lists, replica_table, rows_by_topic
-from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, replica_lists, replica_table, rows_by_topic
 
 
 def test_lists_become_a_table_as_wide_as_the_longest() -> None:

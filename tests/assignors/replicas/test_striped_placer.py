@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assignors.java.java_random import JavaRandom
 from assignors.replicas.admin_utils import PlacementError
-from assignors.replicas.striped_placer import place_striped
+from assignors.replicas.kafka_generate import place_striped
 
 
 class MockRandom(JavaRandom):

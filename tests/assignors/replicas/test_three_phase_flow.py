@@ -12,15 +12,18 @@ from hypothesis import strategies as st
 from assignors.errors import UnknownAssignorError
 from assignors.model.columns import IntArray
 from assignors.replicas import registry
-from assignors.replicas.broker_loads import count_replicas
-from assignors.replicas.phases.residue_flow import Costs, Pruning
-from assignors.replicas.placement_metrics import PlacementMetrics, measure_placement
+from assignors.replicas.even_shares import Costs, Pruning
 from assignors.replicas.plan import PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import measure_movement, replicas_by_partition, shuffle_state
-from assignors.replicas.planning import plan
-from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from assignors.replicas.plan_evaluation import (
+    PlacementMetrics,
+    measure_movement,
+    measure_placement,
+    replicas_by_partition,
+    shuffle_state,
+)
+from assignors.replicas.planning import find_violations, plan
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, count_replicas
 from assignors.replicas.three_phase_flow import ThreePhaseFlow
-from assignors.replicas.violations import find_violations
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 from tests.assignors.replicas.topics import topic
 

@@ -7,12 +7,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.topicmappr.leadership import order_by_ratio
-from assignors.replicas.topicmappr_count import TopicmapprCount
+from assignors.replicas.state import BrokerState, ClusterState, added_replicas
+from assignors.replicas.topicmappr import TopicmapprCount, order_by_ratio
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 KAFKA_KIT_RACKS = {1001: "a", 1002: "b", 1003: None, 1004: "a"}

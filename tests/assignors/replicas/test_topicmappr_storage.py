@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import bytes_per_broker, capacity_per_broker
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
-from assignors.replicas.state import BrokerState, ClusterState
-from assignors.replicas.topicmappr_storage import TopicmapprStorage
+from assignors.replicas.state import BrokerState, ClusterState, bytes_per_broker, capacity_per_broker
+from assignors.replicas.topicmappr import TopicmapprStorage
 from tests.assignors.replicas.clusters import ids, random_cluster
 
 GB = 2**30

@@ -9,8 +9,7 @@ import numpy as np
 
 from assignors.flow.min_cost import Arcs, min_cost_flow
 from assignors.model.columns import IntArray
-from assignors.replicas.broker_loads import count_leaders
-from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, count_leaders
 
 
 def topic(replicas: IntArray | Sequence[Sequence[int]], num_brokers: int) -> ClusterState:

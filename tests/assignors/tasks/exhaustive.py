@@ -13,7 +13,7 @@ import numpy as np
 from assignors import registry
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.objective.cost import Weights
+from assignors.objective import Weights
 from assignors.optimum.capacity_bounds import active_shares, standby_shares
 from assignors.tasks.high_availability import HighAvailability
 from tests.contract.random_applications import RandomApplication, random_configs, random_tasks

@@ -11,11 +11,11 @@ import numpy as np
 from assignors.model.columns import IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import NO_RECORDER
-from assignors.tasks.active_task_flow import configured_flow, traffic_by_rack
-from assignors.tasks.assignment_utils import exchange_within_subtopologies
+from assignors.recording import NO_RECORDER
+from assignors.tasks.rack_aware import configured_flow, traffic_by_rack
 from assignors.tasks.standby import LeastLoadedStandbys, TagAwareStandbys, no_tag_constraints
 from assignors.tasks.standby_exchange import exchange_standbys
+from assignors.tasks.sticky import exchange_within_subtopologies
 from assignors.tasks.task_movement import move_to_caught_up_clients
 from assignors.tasks.task_placement import TaskPlacement
 from tests.assignors.tasks.random_states import RecordedWork, draw_placement, draw_state

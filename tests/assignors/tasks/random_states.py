@@ -8,7 +8,7 @@ from assignors.model.configs import LONG_MAX, AssignmentConfigs, RackAwareStrate
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
 from assignors.model.state import TaskTopicPartition as Partition
-from assignors.recording.recorder import Recorder
+from assignors.recording import Recorder
 from assignors.tasks.task_placement import TaskPlacement
 
 

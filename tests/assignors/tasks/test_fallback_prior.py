@@ -4,7 +4,7 @@ import pytest
 
 from assignors.errors import IllegalStateError
 from assignors.java.hash_order import CollectionOrder
-from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.tasks.legacy_sticky import FallbackPrior
 from tests.assignors.tasks.sticky_tables import state, table
 
 SORTED = FallbackPrior(CollectionOrder.SORTED)

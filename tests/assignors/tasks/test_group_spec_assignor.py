@@ -17,7 +17,7 @@ from assignors.model.group_spec import GroupSpec, MemberAssignment, TopologyDesc
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor, group_spec_of, topology_of
-from assignors.tasks.streams_group_assignment import members_of
+from assignors.tasks.streams_group_sticky import members_of
 from scenarios.problems import parse_problem
 from simulator.assignment.rebalance import compute_assignment
 from tests.real_kafka.rack_spread import RackSpread

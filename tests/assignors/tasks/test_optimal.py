@@ -14,14 +14,17 @@ from assignors.model.assignment import AssignmentColumns, validate_assignment
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState, KafkaStreamsState
-from assignors.objective.cost import Weights, compute_cost_and_bound
-from assignors.optimum.balanced_placement import Slack, place_stateful_tasks
+from assignors.objective import Weights, compute_cost_and_bound
+from assignors.optimum.balanced_placement import Slack, find_cheapest_placement, place_stateful_tasks
 from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, compute_capacity_bounds, standby_shares
-from assignors.optimum.copy_prices import CopyPrices, compute_prices, total_price
-from assignors.optimum.costs import Priority, partition_costs
-from assignors.optimum.failure_domains import count_colocations, failure_domains
-from assignors.optimum.stateful_placement import find_cheapest_placement
-from assignors.optimum.task_placement_program import PlacementProblem, PlacementSolution, solve_placement
+from assignors.optimum.costs import CopyPrices, Priority, compute_prices, partition_costs, total_price
+from assignors.optimum.task_placement_program import (
+    PlacementProblem,
+    PlacementSolution,
+    count_colocations,
+    failure_domains,
+    solve_placement,
+)
 from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
 from tests.assignors.tasks.exhaustive import Rules, min_cost, state_after_event, tiny_state, with_shuffled_listing
 

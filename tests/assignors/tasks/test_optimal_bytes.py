@@ -12,7 +12,7 @@ from assignors.errors import AssignorError, UnknownAssignorError
 from assignors.model.assignment import AssignmentColumns, validate_assignment
 from assignors.model.state import LATEST_OFFSET, UNKNOWN_OFFSET_SUM, ApplicationState, KafkaStreamsState, TaskInfo
 from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUnit
-from assignors.objective.cost import Weights
+from assignors.objective import Weights
 from assignors.optimum.costs import Priority
 from assignors.tasks.optimal import Optimal, SolutionStatus
 from tests.assignors.tasks.exhaustive import Rules, min_cost, state_after_event, tiny_state, with_shuffled_listing

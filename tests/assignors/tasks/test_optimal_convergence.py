@@ -17,8 +17,7 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo
 from assignors.optimum.capacity_bounds import active_shares, standby_shares
-from assignors.optimum.copy_prices import needs_warmup
-from assignors.optimum.costs import Priority
+from assignors.optimum.costs import Priority, needs_warmup
 from assignors.tasks.optimal import Optimal, Separation, SolutionStatus
 from tests.assignors.tasks.exhaustive import state_after_event
 from tests.contract.random_applications import RandomApplication, rebalance_until_stable

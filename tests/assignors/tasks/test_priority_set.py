@@ -14,8 +14,8 @@ from assignors.model.columns import NO_CLIENT
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.tasks import priority_set
-from assignors.tasks.priority_set import PrioritySet, empty_set, enter_all, make_changes, take, update_two
+from assignors.tasks import task_movement
+from assignors.tasks.task_movement import PrioritySet, empty_set, enter_all, make_changes, take, update_two
 from assignors.tasks.task_placement import TaskPlacement
 
 
@@ -104,7 +104,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
 
     def count(name: str) -> Callable[..., Any]:
-        function = getattr(priority_set, name)
+        function = getattr(task_movement, name)
 
         def counting(*args: Any) -> Any:
             counted[name] += 1
@@ -113,7 +113,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return counting
 
     for name in ("make_changes", "take_in_order", "take_from_heap", "stays_in_order"):
-        monkeypatch.setattr(priority_set, name, count(name))
+        monkeypatch.setattr(task_movement, name, count(name))
     return counted
 
 
@@ -145,6 +145,6 @@ def test_a_full_list_of_changes_loses_none() -> None:
         update_two(clients, first, loads[first], second, loads[second])
         expected.update(loads)
         most = max(most, clients.pending[0])
-    assert most == priority_set.PENDING_CHANGES
+    assert most == task_movement.PENDING_CHANGES
     make_changes(clients)
     assert heap_of(clients) == list(expected.queue._heap.elements[: len(expected.queue)])

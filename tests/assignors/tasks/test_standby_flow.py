@@ -12,8 +12,8 @@ import pytest
 from assignors.model.assignment import TaskType
 from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState
-from assignors.recording.recorder import NO_RECORDER
-from assignors.tasks.balance import balance_over_threads
+from assignors.recording import NO_RECORDER
+from assignors.tasks.high_availability import balance_over_threads
 from assignors.tasks.standby_flow import place_standbys
 from assignors.tasks.task_placement import TaskPlacement
 from tests.contract.random_applications import RandomApplication

@@ -10,8 +10,7 @@ from assignors.java.hash_order import CollectionOrder
 from assignors.model.columns import NO_RACK
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
-from assignors.tasks.streams_group_assignment import members_of
-from assignors.tasks.streams_group_sticky import StreamsGroupSticky, TaskAssignorError
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky, TaskAssignorError, members_of
 from tests.assignors.tasks.sticky_tables import state, table
 
 SORTED = StreamsGroupSticky(CollectionOrder.SORTED, release="4.3")

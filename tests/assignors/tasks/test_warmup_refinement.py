@@ -15,8 +15,7 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo
-from assignors.tasks.streams_group_preview import StreamsGroupPreview
-from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from assignors.tasks.streams_group_sticky import StreamsGroupPreview, StreamsGroupSticky
 from assignors.tasks.warmup_refinement import RefinedAssignment, refine
 
 FULL = 50_000

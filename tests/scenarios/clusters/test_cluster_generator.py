@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.plan_evaluation import replicas_by_partition
+from assignors.replicas.state import count_replicas
 from scenarios.clusters.cluster_generator import MEAN_BYTES, ClusterShape, generate_cluster
 from scenarios.clusters.cluster_reader import read_cluster
 from scenarios.kafka.plan_files import ASSIGNMENT, BROKERS, LOG_DIRS, cluster_files

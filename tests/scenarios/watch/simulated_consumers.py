@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assignors.consumer_tasks import ConsumerTasks
-from assignors.consumers.stored_assignment import keys_of, stored_topics, topic_hashes
-from assignors.java.timeline_order import TimelineOrder
+from assignors.consumers.uniform import keys_of, stored_topics, topic_hashes
+from assignors.java.hash_order import TimelineOrder
 from assignors.model.consumer_group import ConsumerAssignment, ConsumerAssignor, ConsumerGroupState
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.observation.observation import (

@@ -12,8 +12,8 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskType
 from assignors.model.columns import IntArray
 from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import STICKY_WEIGHTS, WeightedAssignor, Weights
-from assignors.recording.recorder import RecordingTaskAssignor, StepRecorder
+from assignors.objective import STICKY_WEIGHTS, WeightedAssignor, Weights
+from assignors.recording import RecordingTaskAssignor, StepRecorder
 from assignors.tasks.sticky import Sticky
 from simulator.assignment.explanation import (
     MEMBER_LOST,

@@ -10,7 +10,7 @@ import pytest
 
 import simulator.assignment.leader
 from assignors.model.assignment import AssignmentColumns
-from assignors.objective.cost import Weights, compute_cost_and_bound, flow_bound
+from assignors.objective import Weights, compute_cost_and_bound, flow_bound
 from simulator.assignment.leader import MAX_BOUNDS, Appraiser
 from tests.assignors.tasks.random_states import draw_placement, draw_state
 

@@ -12,11 +12,10 @@ from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.configs import RackAwareStrategy
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import Weights
-from assignors.recording.recorder import RecordingTaskAssignor, StepKind
-from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.objective import Weights
+from assignors.recording import RecordingTaskAssignor, StepKind
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.legacy_sticky import FallbackPrior, LegacySticky
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.assignment.explanation import MEMBER_LOST, NOT_RECORDED, ExplanationRequest

@@ -14,9 +14,8 @@ from assignors import registry
 from assignors.model.assignment import AssignmentColumns, TaskAssignment
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import TrafficRates, TrafficUnit
-from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
 from assignors.optimum.capacity_bounds import active_shares, standby_shares
-from assignors.optimum.costs import Priority
+from assignors.optimum.costs import ByteCostTerms, Priority, byte_costs
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.optimal import Optimal
 from scenarios.language.errors import ScenarioError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assignors.contract.invariants import Invariant
+from assignors.contract import Invariant
 from reports.analysis.paired_comparison import ComparisonVerdict
 from reports.analysis.review.outcomes import INVARIANTS, AssignorOutcome, CaseOutcome, InvariantViolation, OptimumGap
 from reports.analysis.review.records import report_record

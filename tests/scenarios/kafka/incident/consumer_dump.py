@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assignors.consumers.registry import ConsumerProtocol, find
-from assignors.java.timeline_order import TimelineOrder
+from assignors.java.hash_order import TimelineOrder
 from assignors.model.consumer_group import (
     ConsumerAssignment,
     ConsumerGroupState,

@@ -1,1 +1,0 @@
-"""What every task assignor must guarantee, checked on single states."""

@@ -1,1 +1,0 @@
-"""Records of how assignors compute an assignment, and how long Kafka's leader takes for it."""

@@ -1,1 +1,0 @@
-"""The flows of the exact strategy, one per stage."""

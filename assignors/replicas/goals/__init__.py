@@ -1,1 +1,0 @@
-"""Cruise Control's goals, and the cluster model that they change."""

@@ -1,1 +1,0 @@
-"""Bin packing of replicas: the problem, first-fit heuristics, and the search."""

@@ -1,1 +1,0 @@
-"""Flows that balance one quantity at a time: leaders, replicas, or first followers."""

@@ -1,1 +1,0 @@
-"""Integer programs for replica placement: constraints, solution methods, and conversion to plans."""
