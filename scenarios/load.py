@@ -18,6 +18,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import UnknownAssignorError
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorLike
+from scenarios.language.application_entries import list_clients
 from scenarios.language.consumer_entries import ConsumerGroupEntry
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
@@ -26,9 +27,8 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import KafkaReleases
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
-from scenarios.language.workload_entries import list_clients
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
-from scenarios.references.imported_files import ImportedFiles
+from scenarios.references import ImportedFiles
 from scenarios.resolution.assignors import AssignorSpec, FileOfReleases, consumer_assignor_spec, files_of_releases
 from scenarios.resolution.configs import (
     check_config_releases,

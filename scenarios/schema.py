@@ -13,31 +13,27 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from scenarios.language.application_entries import ApplicationSection, ClientEntry
+from scenarios.language.application_entries import ApplicationSection, ClientEntry, HostEntry, name_workload
+from scenarios.language.client_configs import AssignorEntryConfigs
 from scenarios.language.cluster_entries import ClusterSection
 from scenarios.language.consumer_entries import MAX_GROUPS, ConsumerGroupEntry
 from scenarios.language.event_entries import EventEntry
-from scenarios.language.expect_entry import ExpectEntry
 from scenarios.language.fields import (
     AssignorParameter,
     Duration,
     KafkaRelease,
     ListEntry,
     Name,
+    ScenarioSection,
     TimeOfDay,
     TopicName,
     TrafficFactor,
+    expands_to,
 )
-from scenarios.language.host_entries import HostEntry
-from scenarios.language.other_traffic_entries import OtherTrafficSection
-from scenarios.language.price_entries import PriceField
-from scenarios.language.prices import PRICES
-from scenarios.language.problem_entry import ProblemEntry
+from scenarios.language.outcome_entries import ExpectEntry, ProblemEntry
 from scenarios.language.releases import KafkaReleases
-from scenarios.language.section import ScenarioSection
-from scenarios.language.streams_configs import AssignorEntryConfigs
+from scenarios.language.traffic_entries import PRICES, OtherTrafficSection, PriceField
 from scenarios.language.units import LONG_MAX
-from scenarios.language.workload_entries import name_workload
 
 SCHEMA_FILE: Final = Path(__file__).with_name("schema.json")
 DEFAULT_ASSIGNOR: Final = "high_availability"
@@ -45,10 +41,6 @@ MAX_NEIGHBORS: Final = 20
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 
 LongText = Annotated[str, Field(max_length=10_000)]
-
-
-def _expand_assignor(value: Any) -> Any:
-    return {"assignor": value} if isinstance(value, str) else value
 
 
 def _expand_release(value: Any) -> Any:
@@ -102,7 +94,7 @@ class AssignorSettings(ScenarioSection):
     )
 
 
-AssignorEntry = Annotated[AssignorSettings, BeforeValidator(_expand_assignor)]
+AssignorEntry = Annotated[AssignorSettings, expands_to("assignor")]
 ClientField = Annotated[ClientEntry, BeforeValidator(name_workload)]
 """A client; its name may be missing if it comes from a manifest."""
 

@@ -40,9 +40,8 @@ from pipeline.review.case_runs import MAX_REBALANCES, load_case
 from pipeline.review.reviewed import Reviewed
 from scenarios.problems import Problem, parse_problem, problem_document, solve_problem
 from scenarios.run import run
-from scenarios.suite.benchmark import benchmark_cases
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape, scale_state
-from scenarios.suite.standard import SCALE, SuiteCase
+from scenarios.suite.standard import SCALE, SuiteCase, benchmark_cases
 from simulator.assignment.measures import measure
 from simulator.processes.run_options import RunOptions
 

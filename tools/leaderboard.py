@@ -27,8 +27,7 @@ from pipeline.review.case_runs import SKIPPED
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.leaderboard import BenchmarkRun, BenchmarkTable, compare_with_baseline, rank_assignors
 from scenarios.problems import parse_problem
-from scenarios.suite.benchmark import NAME, benchmark_cases
-from scenarios.suite.standard import FAMILY_DESCRIPTIONS, SuiteCase
+from scenarios.suite.standard import FAMILY_DESCRIPTIONS, NAME, SuiteCase, benchmark_cases
 from tools import benchmark_instances as instances
 from tools.benchmark_instances import CLIENT_RELEASE, ENTRIES, Entry, Row
 

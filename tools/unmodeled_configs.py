@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
     CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+    ConfigsOutsideTheModel,
 )
 
 PAGE = """# Configs that are not modeled

@@ -34,10 +34,14 @@ from reports.analysis.plans.tables import BATCHES, BROKERS, MOVES
 from scenarios.clusters.cluster_reader import LoadedCluster
 from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, min_duration_ms, split_into_batches
 from scenarios.language.errors import format_list
-from scenarios.planning.imported_plans import evaluate_imported_plan, read_imported_plan
-from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
-from scenarios.planning.strategies import build_strategies
-from scenarios.planning.strategy_results import StrategyResult, current_figures, run_strategies
+from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input, build_strategies
+from scenarios.planning.strategy_results import (
+    StrategyResult,
+    current_figures,
+    evaluate_imported_plan,
+    read_imported_plan,
+    run_strategies,
+)
 from simulator.plurals import plural
 from simulator.results.result_directory import write_results
 

@@ -168,8 +168,13 @@ def plan(
     from scenarios.kafka.plan_files import BatchLimits
     from scenarios.language.errors import ScenarioError
     from scenarios.language.text_files import UnreadableError
-    from scenarios.planning.plan_input import PlanOptions, read_topics
-    from scenarios.planning.strategies import StrategyOptions, build_strategies, strategy_parameters
+    from scenarios.planning.plan_input import (
+        PlanOptions,
+        StrategyOptions,
+        build_strategies,
+        read_topics,
+        strategy_parameters,
+    )
     from simulator.results.result_directory import ResultsError, check_writable
 
     with exit_on_error(

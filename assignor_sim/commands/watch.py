@@ -26,7 +26,7 @@ from assignor_sim.console.remarks import print_remark
 from assignor_sim.watching.outputs import WatchFormat, append_events, print_events
 
 if TYPE_CHECKING:
-    from assignor_sim.watching.exporter import MetricsAddress, StatusCollector
+    from assignor_sim.watching.outputs import MetricsAddress, StatusCollector
     from scenarios.watch.watch_events import WatchEvent
 
 INTERVAL_S = 30.0
@@ -77,9 +77,8 @@ def watch(
     if print_dashboard:
         print((files("scenarios") / "watch" / "dashboard.json").read_text(encoding="utf-8"), end="")
         return
-    from assignor_sim.watching.exporter import StatusCollector, parse_address
-    from assignor_sim.watching.group_watcher import GroupWatcher, WatchRequest
-    from assignor_sim.watching.loop import StopSignals, watch_group
+    from assignor_sim.watching.group_watcher import GroupWatcher, StopSignals, WatchRequest, watch_group
+    from assignor_sim.watching.outputs import StatusCollector, parse_address
     from assignors.errors import AssignorError
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.live.client_properties import client_settings
@@ -120,7 +119,7 @@ def watch(
 @contextmanager
 def _served(address: MetricsAddress | None, collector: StatusCollector) -> Iterator[None]:
     """Serve metrics for the duration of the block, if there is an address."""
-    from assignor_sim.watching.exporter import serve_metrics
+    from assignor_sim.watching.outputs import serve_metrics
 
     with ExitStack() as stack:
         if address is not None:

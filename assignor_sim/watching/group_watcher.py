@@ -1,15 +1,20 @@
-"""The polls of one group over one or several connections."""
+"""The polls of one group over one or several connections, until a signal."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Final
 
 from assignors.errors import AssignorError
 from assignors.registry import AssignorLike
-from scenarios.kafka.live.admin_api import AdminApi
+from scenarios.kafka.live.admin_api import AdminApi, open_cluster
+from scenarios.kafka.live.client_properties import ClientSettings
 from scenarios.kafka.live.group_polling import (
     PolledGroup,
     PolledObserver,
@@ -19,7 +24,13 @@ from scenarios.kafka.live.group_polling import (
     poll_group,
     with_offsets,
 )
-from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, Observation, check_stated_racks
+from scenarios.kafka.observation.observation import (
+    GroupPhase,
+    GroupSnapshot,
+    Observation,
+    ObservationError,
+    check_stated_racks,
+)
 from scenarios.kafka.observation.scenario_writer import list_assumptions
 from scenarios.load import ScenarioError
 from scenarios.watch.monitor import GroupMonitor
@@ -32,9 +43,7 @@ from scenarios.watch.watch_events import (
     counted_tasks,
 )
 from scenarios.watch.watch_metrics import WatchStatus
-from scenarios.watch.watched_application import WatchedApplication
-from scenarios.watch.watched_consumers import WatchedConsumers, watched_assumptions
-from scenarios.watch.watched_group import WatchedGroup
+from scenarios.watch.watched_group import WatchedApplication, WatchedConsumers, WatchedGroup, watched_assumptions
 from simulator.plurals import counted
 
 _MAX_FAILURES: Final = 3
@@ -132,10 +141,7 @@ class GroupWatcher:
         return [*self._unreachable.update(snapshot.at_ms, False, "", resolved), *events]
 
     def fail(self, at_ms: int, error: Exception) -> list[WatchEvent]:
-        """Note a failed poll, and return its events.
-
-        `at_ms`: when it failed, since 1970.
-        """
+        """Note a poll that failed at a time, since 1970, and return its events."""
         self._failures += 1
         self._failed_polls += 1
         reason = str(error)
@@ -210,3 +216,98 @@ def _started(snapshot: GroupSnapshot, watched: WatchedGroup, observation: Observ
 def retry_delay_s(interval_s: float, failures: int) -> float:
     """Return the time to wait after failed polls: the interval, doubled with each further failure, up to 5 minutes."""
     return max(interval_s, min(300.0, interval_s * 2.0 ** min(failures - 1, 8)))
+
+
+class StoppedBySignal(BaseException):
+    """A signal asked the watch to end, while it was waiting or polling."""
+
+
+class StopSignals:
+    """SIGINT and SIGTERM, which end a wait or a poll at once, but never while events are written.
+
+    `received`: number of the signal; None before it.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._may_interrupt = False
+
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle the signals for the duration of the block; only the main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before: Mapping[signal.Signals, object] = {
+            number: signal.signal(number, self._receive) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Let a signal end the block; raise StoppedBySignal if a signal was received before or in the block."""
+        self._may_interrupt = True
+        try:
+            if self.received is not None:
+                raise StoppedBySignal
+            yield
+        finally:
+            self._may_interrupt = False
+
+    @contextmanager
+    def uninterrupted(self) -> Iterator[None]:
+        """Let a signal wait for the end of the block, within `interrupting`; then raise StoppedBySignal."""
+        self._may_interrupt = False
+        yield
+        self._may_interrupt = True
+        if self.received is not None:
+            raise StoppedBySignal
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        self.received = number
+        if self._may_interrupt:
+            self._may_interrupt = False
+            raise StoppedBySignal
+
+
+def watch_group(
+    watcher: GroupWatcher,
+    bootstrap: str,
+    settings: ClientSettings,
+    interval_s: float,
+    signals: StopSignals,
+    emit: Callable[[Sequence[WatchEvent]], None],
+    *,
+    once: bool,
+) -> None:
+    """Poll a group until a signal, or once.
+
+    `bootstrap`: `host:port` of some brokers, separated by commas; `interval_s`: time between the starts of two polls;
+    `emit`: called with the events of each poll, also without any; `once` says whether to end after one poll.
+    """
+    while True:
+        try:
+            with signals.interrupting(), open_cluster(bootstrap, settings) as cluster:
+                while True:
+                    started_s = time.monotonic()
+                    events = watcher.poll(cluster)
+                    with signals.uninterrupted():
+                        emit(events)
+                    if once:
+                        return
+                    time.sleep(max(0.0, interval_s - (time.monotonic() - started_s)))
+        except StoppedBySignal:
+            return
+        except ObservationError as error:
+            if once or not (watcher.has_polled or isinstance(error, TransientError)):
+                raise
+            emit(watcher.fail(time.time_ns() // 1_000_000, error))
+        try:
+            with signals.interrupting():
+                time.sleep(retry_delay_s(interval_s, watcher.failures))
+        except StoppedBySignal:
+            return

@@ -17,7 +17,7 @@ from assignors.flow.min_cost import least_skew
 from assignors.model.assignment import UNASSIGNED
 from pipeline.pool import Call, RunAll
 from reports.analysis.checkup.areas import SituationRun
-from scenarios.checkup.base import Document
+from scenarios.checkup.situations import Document
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run
 from simulator.processes.run_options import RunOptions

@@ -41,11 +41,16 @@ from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout,
 from reports.analysis.formatting import format_count, format_duration, format_number, format_rate
 from reports.analysis.recommendation import SettingChange
 from reports.analysis.text import listed
-from scenarios.checkup.base import Document, deployment, group_document, renamed_clients
-from scenarios.checkup.group_situations import group_situations
-from scenarios.checkup.situations import DEFAULT_DEPLOYMENT
-from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
-from scenarios.language.consumer_configs import CLASSIC_ONLY
+from scenarios.checkup.situations import (
+    DEFAULT_DEPLOYMENT,
+    Document,
+    deployment,
+    group_document,
+    group_situations,
+    renamed_clients,
+)
+from scenarios.language.client_configs import CLASSIC_ONLY
+from scenarios.language.cluster_entries import RACK_AWARE_SELECTOR
 from scenarios.language.consumer_entries import ConsumerGroupEntry
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
 from scenarios.language.units import parse_duration_ms

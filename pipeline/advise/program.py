@@ -18,8 +18,7 @@ from reports.analysis.checkup.areas import Area, worst_situation
 from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout, SeedRuns
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import SettingChange
-from scenarios.checkup.base import Document
-from scenarios.checkup.situations import LeftOut, Situation
+from scenarios.checkup.situations import Document, LeftOut, Situation
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.resolution.config_warnings import FAILURES, describe_default_factor
 from scenarios.run_estimate import count_tasks

@@ -42,8 +42,7 @@ from reports.analysis.checkup.areas import STREAMS_AREAS
 from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout, SeedRuns
 from reports.analysis.formatting import format_bytes, format_count, format_duration, format_number, format_rate
 from reports.analysis.recommendation import SettingChange
-from scenarios.checkup.base import Document, base_document, deployment, renamed_clients
-from scenarios.checkup.situations import standard_situations
+from scenarios.checkup.situations import Document, base_document, deployment, renamed_clients, standard_situations
 from scenarios.language.releases import NEWEST, has_leave_group_config, parse_release
 from scenarios.load import Scenario
 

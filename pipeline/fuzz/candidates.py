@@ -9,8 +9,7 @@ from pipeline.review.case_runs import load_case, run_assignor
 from pipeline.review.reviewed import Reviewed
 from reports.analysis.review.outcomes import AssignorOutcome
 from scenarios.load import ScenarioError
-from scenarios.suite.documents import Document
-from scenarios.suite.families import FAMILIES, PLACEMENTS
+from scenarios.suite.documents import FAMILIES, PLACEMENTS, Document
 from scenarios.suite.mutations import mutated
 from scenarios.suite.standard import SuiteCase
 from simulator.random_streams import random_stream

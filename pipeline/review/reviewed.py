@@ -14,7 +14,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.model.assignment import TaskAssignor
 from assignors.model.state import ApplicationState
 from assignors.registry import AssignorLike, ResolvedAssignor
-from scenarios.language.streams_configs import AssignorConfigs, AssignorEntryConfigs
+from scenarios.language.client_configs import AssignorConfigs, AssignorEntryConfigs
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.suite.documents import Document
 

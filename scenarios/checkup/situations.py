@@ -1,23 +1,164 @@
 """The standard situations of a checkup: deployments, failures, and changes of size and traffic.
 
 Each situation has the same group of clients, and one event ten minutes after the start; the reverse may follow. Seeds
-draw which client fails where it is not named.
+draw which client fails where it is not named. A consumer group has no state, so no disk is lost and nothing is
+restored.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from scenarios.checkup.base import Document, base_document, deployment
+from scenarios.language.application_entries import list_clients
+from scenarios.language.overrides import apply_overrides
 from scenarios.language.units import parse_bytes_per_s
+from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import Scenario
 from simulator.plurals import counted
+
+Document = dict[str, Any]
+"""A scenario as data, as YAML is read."""
+
+_BESIDE_A_GROUP: Final = ("application", "clients", "assignors", "alongside", "subject")
+"""Keys of what runs beside a consumer group: it shares no bandwidth with the group, so it has no influence."""
+
+_OWN_COURSE: Final = ("assignors", "description", "duration", "events", "expect", "problem", "seeds")
+"""Keys that say what happens in a scenario, or what its author expects."""
+
+
+def base_document(scenario: Scenario, *, is_running: bool = False) -> Document:
+    """Return a scenario without its events, assignors and expectations, with its clients one by one.
+
+    `scenario`: the scenario; clients that are not up at its start are left out. `is_running` says whether to keep the
+    current assignment of a running application; otherwise all tasks are where the assignor puts them, and all state is
+    in place. Returns the document; it shares nothing with the scenario.
+    """
+    document = _whole_document(scenario)
+    for key in _OWN_COURSE:
+        document.pop(key, None)
+    document["name"] = scenario.name
+    list_clients(document)
+    plain = [entry for entry in document["clients"] if "from" not in entry]
+    has_pods = len(plain) < len(document["clients"])
+    document["clients"] = [client for entry in plain for client in _clients(entry)]
+    if has_pods:
+        document["clients"] += _pods(scenario, plain)
+    if not is_running:
+        for key in ("starts", "next_rebalance"):
+            document["application"].pop(key, None)
+        for client in document["clients"]:
+            client.pop("tasks", None)
+    return document
+
+
+def group_document(scenario: Scenario, *, is_running: bool = False) -> Document:
+    """Return a scenario about a consumer group alone, without its events and expectations, with its clients one by one.
+
+    `scenario`: the scenario; clients that are not up at its start are left out, and so is what runs beside the group.
+    `is_running` says whether to keep the current assignment of a running group; otherwise members join at the start.
+    Returns the document, whose only entry of `consumers` is the group; it shares nothing with the scenario.
+    """
+    document = _whole_document(scenario)
+    for key in (*_OWN_COURSE, *_BESIDE_A_GROUP):
+        document.pop(key, None)
+    entry = _group_entry(document, scenario)
+    entry["clients"] = [client for listed in entry["clients"] for client in _clients(listed)]
+    if not is_running:
+        entry.pop("starts", None)
+        for client in entry["clients"]:
+            client.pop("partitions", None)
+    return {**document, "name": scenario.name, "consumers": [entry]}
+
+
+def _whole_document(scenario: Scenario) -> Document:
+    """Return a scenario as data, with its overrides."""
+    document: Document = read_yaml(scenario.text).value
+    apply_overrides(document, scenario.overrides)
+    return document
+
+
+def _group_entry(document: Document, scenario: Scenario) -> Document:
+    """Return the entry of the consumer group that a scenario is about."""
+    assert scenario.group is not None
+    entry: Document = next(entry for entry in document["consumers"] if entry["group"] == scenario.group.group)
+    return entry
+
+
+def deployment(scenario: Scenario) -> Document | None:
+    """Return the first rolling update or restart of own clients, by its kind, without its time and configs."""
+    document = _whole_document(scenario)
+    others = set(_other_clients(document, scenario))
+    for event in document.get("events") or ():
+        for kind in ("rolling_update", "rolling_bounce"):
+            if not isinstance(event.get(kind), dict) or others.intersection(_named(event[kind])):
+                continue
+            if kind == "rolling_bounce" or "kind" in event[kind]:
+                about = {key: value for key, value in event[kind].items() if key not in ("configs", "client_rack")}
+                return {kind: about}
+    return None
+
+
+def renamed_clients(scenario: Scenario) -> list[str]:
+    """Return the dynamic members that are pods of a Deployment: a rollout gives them new names."""
+    return [client.name for client in scenario.blueprint.clients if not client.keeps_name and not client.is_static]
+
+
+def _other_clients(document: Document, scenario: Scenario) -> Iterator[str]:
+    """Yield the names of clients, and of entries of clients, that are not of the subject of a scenario."""
+    entries = [entry for group in document.get("consumers") or () for entry in group["clients"]]
+    if scenario.group is not None:
+        own = _group_entry(document, scenario)["clients"]
+        entries = [entry for entry in entries if not any(entry is one for one in own)]
+        entries += [entry for entry in document.get("clients") or () if "name" in entry]
+    for entry in entries:
+        yield entry["name"]
+        yield from (client["name"] for client in _clients({**entry, "starts": True}))
+
+
+def _named(event: Document) -> list[str]:
+    """Return the clients that an event names."""
+    named = event.get("clients") or []
+    return [named] if isinstance(named, str) else list(named)
+
+
+def _clients(entry: Document) -> Iterator[Document]:
+    """Yield the clients of an entry that are up at the start, by name."""
+    if entry.get("starts", True) is False:
+        return
+    if entry.get("count") is None:
+        yield dict(entry)
+        return
+    shared = {key: value for key, value in entry.items() if key not in ("count", "racks", "hosts")}
+    for number in range(int(entry["count"])):
+        client = {**shared, "name": f"{entry['name']}-{number}"}
+        for key, values in (("rack", entry.get("racks")), ("host", entry.get("hosts"))):
+            if values:
+                client[key] = values[number % len(values)]
+        yield client
+
+
+def _pods(scenario: Scenario, plain: Sequence[Document]) -> Iterator[Document]:
+    """Yield the pods of manifests that are up at the start, by name, without their autoscaler."""
+    others = {str(client["name"]) for entry in plain for client in _clients({**entry, "starts": True})}
+    for plan in scenario.blueprint.clients:
+        if plan.starts and plan.name not in others:
+            known = {"rack": plan.rack, "records_per_s": plan.records_per_s, "host": plan.host}
+            yield {
+                "name": plan.name,
+                "threads": plan.threads,
+                "tags": dict(plan.tags),
+                "restore": plan.restore_bytes_per_s,
+                "static_membership": plan.is_static,
+                **({} if plan.rack is None else {"client_rack": plan.announces_rack}),
+                **{key: value for key, value in known.items() if value is not None},
+            }
+
 
 HOURS: Final = 12
 """Duration of situations after which the group has to converge, in hours."""
@@ -42,13 +183,7 @@ _DEFAULT_RESTORE: Final = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A situation of an application or a consumer group.
-
-    Attributes:
-        key: name in results.
-        title: what happens, for tables.
-        document: the scenario.
-    """
+    """A situation of an application or a consumer group; `key` is its name in results."""
 
     key: str
     title: str
@@ -58,12 +193,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A situation that an application or a consumer group cannot have.
-
-    Attributes:
-        title: what would happen.
-        reason: why it is left out.
-    """
+    """A situation that an application or a consumer group cannot have."""
 
     title: str
     reason: str
@@ -86,10 +216,7 @@ class SituationBuilder(ABC):
     """Why there is no leader that could crash, if there is none."""
 
     def __init__(self, scenario: Scenario, base: Document, has_leader: bool) -> None:
-        """Prepare the situations.
-
-        `base`: its document without events; `has_leader` says whether a member of the group computes the assignments.
-        """
+        """Prepare the situations of a document without events."""
         self.base = base
         self.names = [client["name"] for client in self.clients_of(base)]
         self._deployment = deployment(scenario)
@@ -232,3 +359,45 @@ def slower_processing(records_per_s: object) -> int:
 def _slower(rate: object) -> int:
     """Return a rate in bytes per second, divided by `SLOWDOWN`."""
     return max(1, parse_bytes_per_s(rate) // SLOWDOWN)
+
+
+def group_situations(scenario: Scenario, *, has_leader: bool) -> tuple[list[Situation], list[LeftOut]]:
+    """Build the standard situations of a consumer group.
+
+    `scenario`: the scenario about the group; its own events do not take part, except that the first rolling update or
+    restart of the group says how it is deployed. `has_leader` says whether a member of the group computes the
+    assignments. Returns the situations, and those that are left out.
+    """
+    return _GroupSituations(scenario, group_document(scenario), has_leader).build()
+
+
+class _GroupSituations(SituationBuilder):
+    """Builds the situations of one consumer group."""
+
+    without_leader = "the group coordinator assigns the partitions of the consumer protocol"
+
+    def clients_of(self, document: Document) -> list[Document]:
+        [group] = document["consumers"]
+        clients: list[Document] = group["clients"]
+        return clients
+
+    def situations(self) -> Iterator[Situation]:
+        yield self.steady()
+        yield self.deploy()
+        yield self.crash("crash", "One instance crashes")
+        yield from self.leader()
+        yield from self.zone()
+        yield from self.broker()
+        yield from self._slow()
+        yield self.scale()
+        yield from self.traffic()
+
+    def _slow(self) -> Iterator[Situation]:
+        title = f"An instance processes {SLOWDOWN} times slower"
+        if self.clients_of(self.base)[-1].get("records_per_s") is None:
+            self.leave_out(title, "records_per_s of its client is not set")
+            return
+        situation = self.situation("slow", title, [], "2h")
+        client = self.clients_of(situation.document)[-1]
+        client["records_per_s"] = slower_processing(client["records_per_s"])
+        yield situation

@@ -108,10 +108,7 @@ class ManifestNode:
         return tuple(values or ())
 
     def integer(self, key: str, default: int | None = None, *, minimum: int = 0, maximum: int = INT_MAX) -> int:
-        """Return a whole number; texts of digits count, as in metadata of KEDA.
-
-        Raises ManifestError if it is none, is out of bounds, or is absent without a default.
-        """
+        """Return a whole number; texts of digits count, as in metadata of KEDA; raise ManifestError if it is none."""
         value = self.value.get(key)
         if value is None and default is not None:
             return default
@@ -128,10 +125,7 @@ class ManifestNode:
         return 1_000 * self.integer(key, default, minimum=minimum)
 
     def boolean(self, key: str, default: bool = False) -> bool:
-        """Return a boolean; the texts `true` and `false` count, as in metadata of KEDA.
-
-        Raises ManifestError if it is none.
-        """
+        """Return a boolean; its texts count, as in metadata of KEDA; raise ManifestError if it is none."""
         value = self.value.get(key)
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
@@ -147,10 +141,7 @@ class ManifestNode:
         return value
 
     def pods(self, key: str) -> str | None:
-        """Return a number of pods or a percentage, as in `rolling_update` of scenarios; None if it is absent.
-
-        Raises ManifestError if it is neither.
-        """
+        """Return a number of pods or a percentage, None if it is absent; raise ManifestError if it is neither."""
         value = self.value.get(key)
         if value is None:
             return None
@@ -161,10 +152,7 @@ class ManifestNode:
         return str(self.integer(key, maximum=1_000_000))
 
     def records(self, key: str) -> int:
-        """Return a quantity in Kubernetes' notation, such as `100`, `1k` or `2e3`, as a number of records.
-
-        Raises ManifestError if it is no quantity, or not a positive whole number.
-        """
+        """Return a positive whole quantity, such as `100`, `1k` or `2e3`; raise ManifestError if it is none."""
         value = self.value.get(key)
         number = parse_quantity(value)
         if number is None or number <= 0 or number != int(number) or number > INT_MAX:

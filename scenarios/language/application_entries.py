@@ -1,12 +1,14 @@
-"""The schema of `application` and `clients`: subtopologies, configs and clients."""
+"""The schema of `application`, `clients` and `hosts`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from scenarios.language.broker_configs import GroupOverrides
+from scenarios.language.client_configs import MAX_TAGS, StreamsConfigs
+from scenarios.language.cluster_entries import GroupOverrides
+from scenarios.language.event_entries import CloseTime, LeavesGroup, ReadyAfter, StartAfter, VolumeName
 from scenarios.language.fields import (
     Duration,
     KafkaRelease,
@@ -16,18 +18,74 @@ from scenarios.language.fields import (
     PartitionCount,
     PositiveInt,
     Rate,
+    RateLimit,
     RecordSize,
+    ScenarioSection,
     TaskIdField,
     TaskLists,
     TopicName,
     TopicRates,
     TopicSizes,
 )
-from scenarios.language.section import ScenarioSection
-from scenarios.language.streams_configs import MAX_TAGS, StreamsConfigs
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import LONG_MAX
-from scenarios.language.workload_entries import PodsEntry
 from simulator.world.world import MEASURED, WRITE_BUFFER_BYTES
+
+
+class HostEntry(ScenarioSection):
+    """A host (a machine or a node), or several identical ones named `<name>-0`, `<name>-1` and so on."""
+
+    name: Name = Field(description="Name of the host, or common prefix of several.")
+    count: PositiveInt | None = Field(default=None, description="Number of hosts; default: one.")
+    restore: RateLimit = Field(
+        description="Maximum restoration rate over all clients on the host, those of alongside included."
+    )
+
+
+UNNAMED: Final = "(workload)"
+"""The name of clients from a manifest until the manifest has been read."""
+
+_CLIENTS: Final = "clients"
+
+
+class PodsEntry(ScenarioSection):
+    """What manifests do not say about pods, or what differs from them."""
+
+    replicas: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+        default=None, description="Number of pods at the start; default: that of the manifest."
+    )
+    start_after: StartAfter = 10_000
+    ready_after: ReadyAfter = 20_000
+    close: CloseTime = 0
+    leaves_group: LeavesGroup = None
+    pre_stop: Duration | None = Field(
+        default=None, description="Duration of the preStop hook; default: that of a hook that sleeps, else 0s."
+    )
+    volume: VolumeName | None = Field(
+        default=None,
+        description="Where the state directories are: zonal, local or none, as for rolling_update; default: zonal for "
+        "a StatefulSet with volumeClaimTemplates, else none.",
+    )
+
+
+def name_workload(value: Any) -> Any:
+    """Return the data of a client with a name if it comes from a manifest, which names it."""
+    return {"name": UNNAMED, **value} if isinstance(value, dict) and "from" in value else value
+
+
+def list_clients(root: dict[str, Any], *located: dict[ScenarioPath, Any]) -> dict[str, Any]:
+    """Turn `clients: {from: …}` into a list of one entry, in place.
+
+    `root`: the data of a scenario; `located`: values by path, which get the new paths, too. Returns the data as it was.
+    """
+    clients, before = root.get(_CLIENTS), dict(root)
+    if not isinstance(clients, dict) or "from" not in clients:
+        return before
+    root[_CLIENTS] = [clients]
+    for values in located:
+        inside = {path: value for path, value in values.items() if path[:1] == (_CLIENTS,)}
+        values |= {(_CLIENTS, 0, *path[1:]): value for path, value in inside.items()}
+    return before
 
 
 class RepartitionEntry(ScenarioSection):

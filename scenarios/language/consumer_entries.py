@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from assignors.model.ids import PartitionTask, TopicPartition
 from scenarios.language.application_entries import ApplicationSection, ClientEntry, TasksEntry
-from scenarios.language.consumer_configs import ConsumerConfigs, MemberProtocol, RemoteAssignor, StrategyList
-from scenarios.language.expect_entry import ExpectEntry
-from scenarios.language.fields import Duration, KafkaRelease, ListEntry, Name, PartitionLists, PositiveInt, TopicName
-from scenarios.language.section import ScenarioSection
+from scenarios.language.client_configs import ConsumerConfigs, MemberProtocol, RemoteAssignor, StrategyList
+from scenarios.language.fields import (
+    Duration,
+    KafkaRelease,
+    ListEntry,
+    Name,
+    PartitionLists,
+    PositiveInt,
+    ScenarioSection,
+    TopicName,
+    expands_to,
+)
+from scenarios.language.outcome_entries import ExpectEntry
 from scenarios.language.units import LONG_MAX
 
 MAX_GROUPS: Final = 20
@@ -21,10 +30,6 @@ _OF_CONSUMERS: Final = frozenset(["consumers", "instance_id", "client_id", "conf
 
 POLL_MS: Final = 50
 """The default time between two polls, an estimate for consumers that process a batch quickly."""
-
-
-def _expand_assignor(value: Any) -> Any:
-    return {"assignor": value} if isinstance(value, str) else value
 
 
 class ConsumerAssignorSettings(ScenarioSection):
@@ -41,7 +46,7 @@ class ConsumerAssignorSettings(ScenarioSection):
     )
 
 
-ConsumerAssignorEntry = Annotated[ConsumerAssignorSettings, BeforeValidator(_expand_assignor)]
+ConsumerAssignorEntry = Annotated[ConsumerAssignorSettings, expands_to("assignor")]
 
 
 class ConsumerClientConfigs(ScenarioSection):
@@ -117,10 +122,7 @@ class ConsumerClientEntry(ScenarioSection):
     starts: bool = Field(default=True, description="Whether it is up at the start; if not, an event adds it.")
 
     def to_client(self, topics: Mapping[str, int]) -> ClientEntry:
-        """Return the entry as a client of an application.
-
-        `topics`: the numbers of the topics of the group; partitions of other topics are left out.
-        """
+        """Return the entry as a client of an application, without partitions of topics that have no number."""
         values = {name: value for name, value in self if name not in _OF_CONSUMERS}
         values["static_membership"] = self.static_membership or self.instance_id is not None
         stated = (self.model_fields_set - _OF_CONSUMERS) | {"threads"}

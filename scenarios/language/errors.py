@@ -60,10 +60,7 @@ class Mistakes:
         self._mistakes[mistake] = None
 
     def raise_any(self) -> None:
-        """Raise the collected mistakes, if any.
-
-        Raises ScenarioError if there are mistakes; those of the scenario's own file come first, sorted by line.
-        """
+        """Raise ScenarioError if there are mistakes; those of the scenario's own file come first, sorted by line."""
         if self._mistakes:
             raise ScenarioError(self._sorted())
 

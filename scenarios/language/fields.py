@@ -1,15 +1,17 @@
-"""The value types of scenarios, as pydantic fields with their JSON Schema."""
+"""The base class of the sections of a scenario, and their value types, as pydantic fields with their JSON Schema."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     PlainValidator,
@@ -26,6 +28,18 @@ from scenarios.language.errors import format_value
 from scenarios.language.releases import parse_release
 from scenarios.language.yaml_reader import WrittenFloat
 from simulator.world.world import NO_LEADER
+
+
+class ScenarioSection(BaseModel):
+    """A section of a scenario, which rejects unknown keys and values of other types."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+def config_keys(section: type[ScenarioSection]) -> frozenset[str]:
+    """Return the keys of a section as a scenario writes them."""
+    return frozenset(model_field.alias or name for name, model_field in section.model_fields.items())
+
 
 INT_MAX: Final = 2**31 - 1
 """Java's `Integer.MAX_VALUE`, the maximum of Kafka's INT configs."""
@@ -106,27 +120,16 @@ def _tag_of_tasks(value: Any) -> str:
     return PER_THREAD if isinstance(value, list) and any(isinstance(entry, list) for entry in value) else FLAT_LIST
 
 
-def _parse_task(value: Any) -> TaskId:
-    try:
-        return TaskId.parse(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{format_value(value)} is not a task id (SUBTOPOLOGY_PARTITION, as in 0_3)") from None
+def _parsed_by(parse: Callable[[Any], object], wanted: str) -> PlainValidator:
+    """Return a validator that parses a value; its errors say what is wanted."""
 
+    def read(value: Any) -> object:
+        try:
+            return parse(value)
+        except (AttributeError, TypeError, ValueError):
+            raise ValueError(f"{format_value(value)} is not {wanted}") from None
 
-def _parse_partition(value: Any) -> TopicPartition:
-    try:
-        return TopicPartition.parse(value)
-    except (AttributeError, ValueError):
-        raise ValueError(f"{format_value(value)} is not a partition (TOPIC-PARTITION, as in orders-3)") from None
-
-
-def _parse_topic_id(value: Any) -> TopicId:
-    try:
-        return TopicId.parse(value)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{format_value(value)} is not a topic id (22 characters, as kafka-topics.sh prints)"
-        ) from None
+    return PlainValidator(read)
 
 
 def _parse_leader(value: Any) -> Any:
@@ -149,10 +152,27 @@ def _check_scalars(value: Any) -> Any:
     return _check_scalar(value)
 
 
-def _unit_schema(pattern: str, unit: str, example: str) -> WithJsonSchema:
-    number = {"type": "integer", "minimum": 0, "description": f"in {unit}"}
+def unit_schema(pattern: str, unit: str, example: str, minimum: int = 0) -> WithJsonSchema:
+    """Return the schema of a text with a unit, or a whole number in the base unit."""
+    number = {"type": "integer", "minimum": minimum, "description": f"in {unit}"}
     text = {"type": "string", "pattern": pattern, "minLength": 1}
     return WithJsonSchema({"anyOf": [text, number], "examples": [example]})
+
+
+def expands_to(key: str) -> BeforeValidator:
+    """Return a validator that reads a text as a mapping with this key."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
+
+
+def one_of(values: Collection[str], wanted: str) -> AfterValidator:
+    """Return a validator of a text; its errors say what is wanted."""
+
+    def check(text: str) -> str:
+        if text not in values:
+            raise ValueError(f"{format_value(text)} is not {wanted}")
+        return text
+
+    return AfterValidator(check)
 
 
 ListEntry = Annotated[T, WrapValidator(_pass_invalid_entries)]
@@ -189,7 +209,7 @@ TopicName = Annotated[
 Duration = Annotated[
     int,
     BeforeValidator(units.parse_duration_ms),
-    _unit_schema(units.DURATION_PATTERN, "milliseconds", "20m"),
+    unit_schema(units.DURATION_PATTERN, "milliseconds", "20m"),
 ]
 """A duration, parsed to milliseconds."""
 
@@ -199,17 +219,15 @@ PositiveDuration = Annotated[Duration, Field(ge=1, le=INT_MAX)]
 PositiveInt = Annotated[int, Field(ge=1, le=INT_MAX)]
 """A positive INT."""
 
-Size = Annotated[int, BeforeValidator(units.parse_bytes), _unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
+Size = Annotated[int, BeforeValidator(units.parse_bytes), unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
 """A size, parsed to bytes."""
 
 DiskCapacity = Annotated[Size, Field(ge=1)]
-"""A disk capacity, parsed to bytes."""
-
 RecordSize = Annotated[Size, Field(ge=1)]
-"""A mean record size, parsed to bytes."""
+"""A disk capacity, and a mean record size, parsed to bytes."""
 
 Rate = Annotated[
-    int, BeforeValidator(units.parse_bytes_per_s), _unit_schema(units.RATE_PATTERN, "bytes per second", "40 MB/s")
+    int, BeforeValidator(units.parse_bytes_per_s), unit_schema(units.RATE_PATTERN, "bytes per second", "40 MB/s")
 ]
 """A data rate, parsed to bytes per second."""
 
@@ -240,48 +258,44 @@ LeaderId = Annotated[
 """The leader of a partition; -1 or `none` for no leader."""
 
 TaskIdField = Annotated[
-    TaskId, PlainValidator(_parse_task), WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}_\d{1,9}$"})
+    TaskId,
+    _parsed_by(TaskId.parse, "a task id (SUBTOPOLOGY_PARTITION, as in 0_3)"),
+    WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}_\d{1,9}$"}),
 ]
 """A task id."""
 
-TaskLists = Annotated[
-    Annotated[list[TaskIdField], Tag(FLAT_LIST)]
-    | Annotated[list[list[TaskIdField]], Tag(PER_THREAD), Field(min_length=1)],
-    Discriminator(_tag_of_tasks),
-]
-"""The tasks of a client: one list, or one list per thread."""
-
 PartitionField = Annotated[
-    TopicPartition, PlainValidator(_parse_partition), WithJsonSchema({"type": "string", "pattern": r"^.+-\d{1,9}$"})
+    TopicPartition,
+    _parsed_by(TopicPartition.parse, "a partition (TOPIC-PARTITION, as in orders-3)"),
+    WithJsonSchema({"type": "string", "pattern": r"^.+-\d{1,9}$"}),
 ]
 """A partition of a topic."""
 
-PartitionLists = Annotated[
-    Annotated[list[PartitionField], Tag(FLAT_LIST)]
-    | Annotated[list[list[PartitionField]], Tag(PER_THREAD), Field(min_length=1)],
+_ListsPerThread = Annotated[
+    Annotated[list[T], Tag(FLAT_LIST)] | Annotated[list[list[T]], Tag(PER_THREAD), Field(min_length=1)],
     Discriminator(_tag_of_tasks),
 ]
-"""The partitions of a process of a consumer group: one list, or one list per consumer."""
+TaskLists = _ListsPerThread[TaskIdField]
+PartitionLists = _ListsPerThread[PartitionField]
+"""The tasks of a client, or the partitions of a process of consumers: one list, or one per thread or consumer."""
 
 TopicIdField = Annotated[
-    TopicId, PlainValidator(_parse_topic_id), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"})
+    TopicId,
+    _parsed_by(TopicId.parse, "a topic id (22 characters, as kafka-topics.sh prints)"),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"}),
 ]
 """The id of a topic, as Kafka's tools print it."""
 
 ReplicaList = Annotated[list[BrokerId], Field(min_length=1)]
 """The broker ids of a partition, the preferred leader first."""
 
-TopicSizes = Annotated[
-    Annotated[Size, Tag(WHOLE_TOPIC)] | Annotated[list[Size], Tag(PER_PARTITION), Field(min_length=1)],
+_AmountOfTopic = Annotated[
+    Annotated[T, Tag(WHOLE_TOPIC)] | Annotated[list[T], Tag(PER_PARTITION), Field(min_length=1)],
     Discriminator(_tag_of_amount),
 ]
-"""A size of the whole topic, or a list of sizes per partition."""
-
-TopicRates = Annotated[
-    Annotated[Rate, Tag(WHOLE_TOPIC)] | Annotated[list[Rate], Tag(PER_PARTITION), Field(min_length=1)],
-    Discriminator(_tag_of_amount),
-]
-"""A rate of the whole topic, or a list of rates per partition."""
+TopicSizes = _AmountOfTopic[Size]
+TopicRates = _AmountOfTopic[Rate]
+"""An amount of the whole topic, or a list of amounts per partition."""
 
 TimeOfDay = Annotated[
     int,

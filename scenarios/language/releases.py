@@ -36,10 +36,7 @@ class KafkaReleases:
 
 
 def parse_release(text: str) -> tuple[int, int, int]:
-    """Return major, minor and patch of a release such as 4.3 or 3.9.1; without a patch, the last one.
-
-    Raises UnknownReleaseError if the text is no release, or one that is not supported.
-    """
+    """Return major, minor and patch (the last one if not stated); raise UnknownReleaseError if it is not supported."""
     parts = text.split(".")
     if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
         raise UnknownReleaseError(f"'{text}' is not a Kafka release such as 4.3 or 3.9.1")

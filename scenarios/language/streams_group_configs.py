@@ -79,6 +79,11 @@ class StreamsGroupConfig:
 
 _ANY_SIZE: Final = "every member may join, however large the group is"
 _LIST_ASSIGNORS: Final = "list the assignors under assignors"
+_STATED_ELSEWHERE: Final = "set num.standby.replicas under application.configs, also for streams groups"
+_NO_MAXIMUM: Final = "num.standby.replicas of a group has no maximum"
+_NO_TAGS: Final = "no effect on tasks in Kafka 4.4 either: its assignor ignores tags"
+_NO_THREADS: Final = "the threads of the coordinator are not simulated"
+_NO_DESCRIPTIONS: Final = "descriptions of topologies have no effect on assignments"
 _NO_WARMUPS: Final = "no effect in Kafka 4.4 either: its coordinator places no warm-up tasks"
 
 STREAMS_GROUP_CONFIGS: Final = (
@@ -93,35 +98,11 @@ STREAMS_GROUP_CONFIGS: Final = (
     StreamsGroupConfig("min.assignment.interval.ms", "0", "int ≥ 0", (4, 3), None, Effect.MODELED),
     StreamsGroupConfig("max.assignment.interval.ms", "15000", "int ≥ 0", (4, 3), None, Effect.MODELED),
     StreamsGroupConfig("max.size", "2147483647", "int ≥ 1", (4, 1), None, Effect.WARNING, _ANY_SIZE),
-    StreamsGroupConfig(
-        "num.standby.replicas",
-        "0",
-        "int ≥ 0",
-        (4, 1),
-        (4, 1),
-        Effect.WARNING,
-        "set num.standby.replicas under application.configs, also for streams groups",
-    ),
-    StreamsGroupConfig(
-        "max.standby.replicas",
-        "2",
-        "int ≥ 0",
-        (4, 1),
-        None,
-        Effect.WARNING,
-        "num.standby.replicas of a group has no maximum",
-    ),
+    StreamsGroupConfig("num.standby.replicas", "0", "int ≥ 0", (4, 1), (4, 1), Effect.WARNING, _STATED_ELSEWHERE),
+    StreamsGroupConfig("max.standby.replicas", "2", "int ≥ 0", (4, 1), None, Effect.WARNING, _NO_MAXIMUM),
     StreamsGroupConfig("assignors", "sticky", "list", (4, 4), None, Effect.WARNING, _LIST_ASSIGNORS),
     StreamsGroupConfig("assignor.name", None, "string", None, (4, 4), Effect.WARNING, _LIST_ASSIGNORS),
-    StreamsGroupConfig(
-        "rack.aware.assignment.tags",
-        "",
-        "list",
-        (4, 4),
-        (4, 4),
-        Effect.WARNING,
-        "no effect on tasks in Kafka 4.4 either: its assignor ignores tags",
-    ),
+    StreamsGroupConfig("rack.aware.assignment.tags", "", "list", (4, 4), (4, 4), Effect.WARNING, _NO_TAGS),
     StreamsGroupConfig("task.offset.interval.ms", "60000", "int ≥ 1", (4, 4), (4, 4), Effect.MODELED, is_internal=True),
     StreamsGroupConfig(
         "min.task.offset.interval.ms", "15000", "int ≥ 1", (4, 4), None, Effect.MODELED, is_internal=True
@@ -136,23 +117,10 @@ STREAMS_GROUP_CONFIGS: Final = (
         "acceptable.recovery.lag", "10000", "long ≥ 0", (4, 4), (4, 4), Effect.WARNING, _NO_WARMUPS, is_internal=True
     ),
     StreamsGroupConfig(
-        "assignor.offload.enable",
-        "true",
-        "boolean",
-        (4, 4),
-        (4, 4),
-        Effect.IGNORED,
-        "the threads of the coordinator are not simulated",
-        is_internal=True,
+        "assignor.offload.enable", "true", "boolean", (4, 4), (4, 4), Effect.IGNORED, _NO_THREADS, is_internal=True
     ),
     StreamsGroupConfig(
-        "topology.description.plugin.class",
-        None,
-        "class",
-        (4, 4),
-        None,
-        Effect.IGNORED,
-        "descriptions of topologies have no effect on assignments",
+        "topology.description.plugin.class", None, "class", (4, 4), None, Effect.IGNORED, _NO_DESCRIPTIONS
     ),
 )
 """All configs; in the order of the documentation."""
@@ -166,10 +134,7 @@ def is_known(key: str, release: Release) -> bool:
 
 
 def unknown_key_message(key: str, release: Release) -> str | None:
-    """Return why a release of brokers does not know a key of this table; None if it does, or for other keys.
-
-    `release`: the release of the brokers, which the scenario states.
-    """
+    """Return why a stated release of brokers does not know a key of the table; None if it does, and for other keys."""
     since = _FIRST_RELEASES.get(key)
     if since is None or since <= release:
         return None
@@ -177,19 +142,11 @@ def unknown_key_message(key: str, release: Release) -> str | None:
     return f"unknown to brokers of Kafka {stated}, which cluster.kafka states (known from Kafka {first} on)"
 
 
-def broker_configs_with(effect: Effect) -> dict[str, StreamsGroupConfig]:
-    """Return the configs of brokers that have an effect in a simulation, by key."""
+def streams_group_configs(effect: Effect, prefix: str) -> dict[str, StreamsGroupConfig]:
+    """Return the configs with an effect, by key: those of brokers (`BROKER_PREFIX`), or of a group (`GROUP_PREFIX`)."""
     return {
-        config.broker_key: config
+        key: config
         for config in STREAMS_GROUP_CONFIGS
-        if config.effect is effect and config.broker_since is not None
-    }
-
-
-def group_configs_with(effect: Effect) -> dict[str, StreamsGroupConfig]:
-    """Return the overrides for a group that have an effect in a simulation, by key."""
-    return {
-        config.group_key: config
-        for config in STREAMS_GROUP_CONFIGS
-        if config.effect is effect and config.group_since is not None
+        for key, _ in config.first_releases()
+        if config.effect is effect and key.startswith(prefix)
     }

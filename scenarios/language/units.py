@@ -42,11 +42,7 @@ _FREQUENCY_HINT = "a frequency, such as 2/h or 5/d (a count per s, m, h or d)"
 
 
 def parse_duration_ms(value: object) -> int:
-    """Parse a duration; larger units come first, as in `1h30m`.
-
-    Returns the duration in milliseconds. Raises ValueError if the value is not a duration, or not a whole number of
-    milliseconds.
-    """
+    """Parse a duration such as `1h30m`; raise ValueError if it is none, or not a whole number of milliseconds."""
     if isinstance(value, str) and value and _DURATION.fullmatch(value):
         parts = _DURATION_PART.findall(value)
         return _whole(value, sum(Fraction(number) * MS_PER_UNIT[unit] for number, unit in parts), "milliseconds")
@@ -65,10 +61,7 @@ def parse_bytes(value: object) -> int:
 
 
 def parse_bytes_per_s(value: object) -> int:
-    """Parse a rate in bytes or bits per second.
-
-    Raises ValueError if the value is not a rate, or not a whole number of bytes per second.
-    """
+    """Parse a rate in bytes or bits; raise ValueError if it is none, or not a whole number of bytes per second."""
     if isinstance(value, str) and (match := _RATE.fullmatch(value)):
         number, unit = value[: match.start(1)].strip(), match[1]
         factor = Fraction(BITS_PER_UNIT[unit], 8) if unit in BITS_PER_UNIT else Fraction(BYTES_PER_UNIT[unit])
@@ -84,10 +77,7 @@ def parse_per_hour(value: object) -> float:
 
 
 def parse_time_of_day_ms(value: object) -> int:
-    """Parse a time of day.
-
-    Returns milliseconds since midnight. Raises ValueError if the value is not a time of day.
-    """
+    """Return the milliseconds since midnight; raise ValueError if the value is not a time of day."""
     if isinstance(value, str) and (match := _TIME_OF_DAY.fullmatch(value)):
         return int(match[1]) * MS_PER_UNIT["h"] + int(match[2]) * MS_PER_UNIT["m"]
     raise ValueError(f"{format_value(value)} is not a time of day, such as 08:00 (hours and minutes, up to 23:59)")

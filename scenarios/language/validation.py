@@ -12,21 +12,32 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
-from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL
-from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
-from scenarios.language.consumer_configs import ConsumerConfigs
+from scenarios.language.client_configs import (
+    MISPLACED_CONFIGS,
+    UNRELEASED_CONFIGS,
+    AssignorConfigs,
+    ConsumerConfigs,
+    StreamsConfigs,
+)
+from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL, BrokerConfigs, GroupOverrides
 from scenarios.language.consumer_entries import ConsumerClientConfigs, ConsumerClientEntry
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
-from scenarios.language.fields import FLAT_LIST, PER_PARTITION, PER_THREAD, WHOLE_TOPIC, InvalidEntry
+from scenarios.language.fields import (
+    FLAT_LIST,
+    PER_PARTITION,
+    PER_THREAD,
+    WHOLE_TOPIC,
+    InvalidEntry,
+    ScenarioSection,
+    config_keys,
+)
 from scenarios.language.paths import ScenarioPath, format_path
-from scenarios.language.section import ScenarioSection, config_keys
-from scenarios.language.streams_configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
     CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+    ConfigsOutsideTheModel,
 )
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -86,25 +97,32 @@ class SourceMap:
 
     def line(self, path: ScenarioPath) -> int | None:
         """Return the line of a path, or of the closest path above it; None if an override set it."""
-        return self._locate(path)[1]
+        return self._locate(self._resolved(path))[1]
 
     def place(self, path: ScenarioPath) -> str:
         """Return the source, line and path as messages name them."""
+        path = self._resolved(path)
         source, line = self._locate(path)
         return str(Mistake(source, line, format_path(path), ""))
 
     def mark_invalid(self, path: ScenarioPath) -> None:
         """Mark a path as invalid, so that nothing below it is checked."""
+        path = self._resolved(path)
         self._invalid.add(path)
         self._above_invalid.update(path[:length] for length in range(len(path)))
 
     def is_valid(self, *path: str | int) -> bool:
         """Return whether a path and all paths below and above it are valid."""
-        return path not in self._above_invalid and self.is_present(*path)
+        return self._resolved(path) not in self._above_invalid and self.is_present(*path)
 
     def is_present(self, *path: str | int) -> bool:
         """Return whether a path is valid, though paths below it may be invalid."""
+        path = self._resolved(path)
         return not any(path[:length] in self._invalid for length in range(len(path) + 1))
+
+    def _resolved(self, path: ScenarioPath) -> ScenarioPath:
+        """Return the path in the file."""
+        return path
 
     def _locate(self, path: ScenarioPath) -> tuple[str, int | None]:
         for length in range(len(path), -1, -1):
@@ -117,15 +135,22 @@ class SourceMap:
 
 
 class OtherPaths(SourceMap):
-    """The source map of a file for a document of which some parts have other paths in the file."""
+    """The source map of a file for a document of which some parts have other paths in the file.
+
+    Its warnings are those of the file.
+    """
 
     def __init__(self, file: SourceMap, mistakes: Mistakes) -> None:
-        super().__init__(file.source, {}, {}, mistakes)
+        super().__init__(file.source, file._lines, file._overrides, mistakes)
         self._file = file
+        self._invalid, self._above_invalid = file._invalid, file._above_invalid
 
     def in_file(self, path: ScenarioPath) -> ScenarioPath:
         """Return the path in the file."""
         raise NotImplementedError
+
+    def _resolved(self, path: ScenarioPath) -> ScenarioPath:
+        return self._file._resolved(self.in_file(path))
 
     def add_mistake(self, path: ScenarioPath, message: str) -> None:
         """Report a mistake at a path."""
@@ -134,31 +159,6 @@ class OtherPaths(SourceMap):
     def add_warning(self, path: ScenarioPath, message: str) -> None:
         """Report a valid but probably unintended value at a path."""
         self._file.add_warning(self.in_file(path), message)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return no warnings: those of the file include them."""
-        return ()
-
-    def line(self, path: ScenarioPath) -> int | None:
-        """Return the line of a path."""
-        return self._file.line(self.in_file(path))
-
-    def place(self, path: ScenarioPath) -> str:
-        """Return the source, line and path as messages name them."""
-        return self._file.place(self.in_file(path))
-
-    def mark_invalid(self, path: ScenarioPath) -> None:
-        """Mark a path as invalid, so that nothing below it is checked."""
-        self._file.mark_invalid(self.in_file(path))
-
-    def is_valid(self, *path: str | int) -> bool:
-        """Return whether a path and all paths below and above it are valid."""
-        return self._file.is_valid(*self.in_file(path))
-
-    def is_present(self, *path: str | int) -> bool:
-        """Return whether a path is valid, though paths below it may be invalid."""
-        return self._file.is_present(*self.in_file(path))
 
 
 def parse_document(root: Any, source_map: SourceMap, model: type[Model]) -> Model | None:

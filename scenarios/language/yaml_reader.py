@@ -51,9 +51,11 @@ _SCALAR_TYPES: Final = {
     "null": (type(None),),
 }
 
-_NULL = re.compile(r"null|Null|NULL|~|")
-_TRUE = re.compile(r"true|True|TRUE")
-_FALSE = re.compile(r"false|False|FALSE")
+_WORDS_OF_SCHEMA: Final = {
+    **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 _INT = re.compile(r"[-+]?[0-9]{1,100}")
 _OCTAL = re.compile(r"0o[0-7]{1,100}")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,100}")
@@ -124,10 +126,7 @@ def read_yaml_documents(text: str, max_nodes: int = MAX_NODES) -> list[LocatedYa
 
 
 def read_yaml_value(text: str) -> Any:
-    """Parse a value such as `3`, `az1` or `[az1, az2]`.
-
-    The result is None for a blank text. Raises YamlReadError as in `read_yaml`.
-    """
+    """Parse a value such as `3` or `[az1, az2]`, None for a blank text; raise YamlReadError as in `read_yaml`."""
     return read_yaml(text).value if text.strip() else None
 
 
@@ -393,12 +392,8 @@ def _check_tag(node: Node, *allowed: str) -> str:
 
 def _resolve_plain(text: str) -> Any:
     """Return the value of an unquoted scalar by the core schema."""
-    if _NULL.fullmatch(text):
-        return None
-    if _TRUE.fullmatch(text):
-        return True
-    if _FALSE.fullmatch(text):
-        return False
+    if text in _WORDS_OF_SCHEMA:
+        return _WORDS_OF_SCHEMA[text]
     if _INT.fullmatch(text):
         return int(text)
     if _OCTAL.fullmatch(text) or _HEX.fullmatch(text):

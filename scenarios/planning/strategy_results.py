@@ -1,9 +1,12 @@
-"""Results of replica strategies: their plans, evaluated by six criteria, and the files to execute them."""
+"""Results of replica strategies and of imported plans, evaluated by six criteria, with the files to execute them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.model.columns import IntArray
@@ -12,20 +15,30 @@ from assignors.process_exits import ProcessExit, no_process_exit
 from assignors.replicas.plan import Plan, PlanStatus, ReplicaAssignor
 from assignors.replicas.plan_evaluation import (
     Criterion,
-    FailoverMetrics,
     PlacementMetrics,
     PlanEvaluation,
     PlanMovement,
-    Stability,
     count_offline_partitions,
     evaluate_plan,
+    measure_movement,
     measure_placement,
     objectives,
 )
+from assignors.replicas.planning import leaders_out_of_sync
 from assignors.replicas.planning import plan as make_plan
 from assignors.replicas.replica_flow import min_replica_moves
-from assignors.replicas.state import ClusterState
-from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, partitions_to_elect, plan_files, replica_changes
+from assignors.replicas.state import NO_BROKER, ClusterState
+from scenarios.clusters.cluster_reader import read_tool_output
+from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
+from scenarios.kafka.plan_files import (
+    BatchLimits,
+    LogDirs,
+    ReplicaChange,
+    partitions_to_elect,
+    plan_files,
+    replica_changes,
+)
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
 from scenarios.planning.plan_input import PlanInput
 from simulator.plurals import counted
 
@@ -41,7 +54,7 @@ class StrategyResult:
 
     Attributes:
         strategy: the name of the strategy, or the file of the imported plan.
-        status: a `PlanStatus`, or `imported_plans.STATUS`.
+        status: a `PlanStatus`, or `IMPORTED_STATUS`.
         reason: why there is no plan.
         figures: figures of the plan by name; an unknown or inapplicable figure is None or missing.
         objectives: the criteria that the strategy optimizes.
@@ -98,11 +111,7 @@ def run_strategies(
     num_orders: int,
     on_progress: Callable[[str], None] = lambda step: None,
 ) -> Iterator[StrategyResult]:
-    """Run every strategy and evaluate its plan.
-
-    `num_orders`: the number of input orders in which each strategy runs, to test whether its plan is stable. Yields one
-    result per strategy.
-    """
+    """Run every strategy and evaluate its plan, whose stability is tested by runs in `num_orders` input orders."""
     min_moves: int | None = None
     for name, assignor in strategies.items():
         on_progress(name)
@@ -180,8 +189,12 @@ def _evaluate(
 def _evaluation_figures(evaluation: PlanEvaluation) -> Figures:
     yield from placement_figures(evaluation.after)
     yield from movement_figures(evaluation.movement)
-    if evaluation.stability is not None:
-        yield from _stability_figures(evaluation.stability)
+    if (stability := evaluation.stability) is not None:
+        rerun = stability.rerun
+        yield "rerun_replicas_moved", None if rerun is None else rerun.replicas
+        yield "rerun_leaders_changed", None if rerun is None else rerun.leaders_by_order + rerun.leaders_by_copy
+        yield "distinct_plans", stability.distinct_plans
+        yield "shuffles", stability.num_orders
 
 
 def placement_figures(metrics: PlacementMetrics) -> Figures:
@@ -194,16 +207,12 @@ def placement_figures(metrics: PlacementMetrics) -> Figures:
     yield "leaders_range", metrics.leaders_range
     yield "topic_leaders_range", metrics.topic_leaders_range
     yield "leaders_out_of_sync", metrics.leaders_out_of_sync
-    yield from _failover_figures("broker", metrics.broker_down)
-    yield from _failover_figures("rack", metrics.rack_down)
-
-
-def _failover_figures(failed: str, metrics: FailoverMetrics | None) -> Figures:
-    if metrics is not None:
-        yield f"{failed}_down_range", metrics.worst_range
-        yield f"{failed}_down_mean_range", metrics.mean_range
-        yield f"{failed}_down_most_leaders", metrics.most_leaders
-        yield f"{failed}_down_leaderless", metrics.leaderless
+    for failed, failover in (("broker", metrics.broker_down), ("rack", metrics.rack_down)):
+        if failover is not None:
+            yield f"{failed}_down_range", failover.worst_range
+            yield f"{failed}_down_mean_range", failover.mean_range
+            yield f"{failed}_down_most_leaders", failover.most_leaders
+            yield f"{failed}_down_leaderless", failover.leaderless
 
 
 def movement_figures(movement: PlanMovement) -> Figures:
@@ -214,9 +223,134 @@ def movement_figures(movement: PlanMovement) -> Figures:
     yield "leaders_changed_by_copy", movement.leaders_by_copy
 
 
-def _stability_figures(stability: Stability) -> Figures:
-    rerun = stability.rerun
-    yield "rerun_replicas_moved", None if rerun is None else rerun.replicas
-    yield "rerun_leaders_changed", None if rerun is None else rerun.leaders_by_order + rerun.leaders_by_copy
-    yield "distinct_plans", stability.distinct_plans
-    yield "shuffles", stability.num_orders
+IMPORTED_STATUS = "given"
+"""The status of an imported plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPlan:
+    """A plan made by another tool.
+
+    Attributes:
+        name: the file, as the user names it.
+        moves: the entries of the topics that may change, in the order of the file.
+        num_skipped: the number of entries of other topics.
+    """
+
+    name: str
+    moves: tuple[PartitionReassignment, ...]
+    num_skipped: int
+
+
+def read_imported_plan(path: Path, plan_input: PlanInput) -> ImportedPlan:
+    """Read a reassignment JSON; raise ScenarioError, with every mistake, if it is none or does not fit the cluster."""
+    entries = read_tool_output(path, parse_reassignment)
+    _check(str(path), entries, plan_input.state)
+    chosen = tuple(move for move in entries if plan_input.topics is None or move.topic in plan_input.topics)
+    if not chosen:
+        message = f"no entry for the topics that may change ({format_list('topics', plan_input.topics or ())})"
+        raise ScenarioError([Mistake(str(path), None, "", message)])
+    return ImportedPlan(str(path), chosen, len(entries) - len(chosen))
+
+
+def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits: BatchLimits) -> StrategyResult:
+    """Evaluate a plan and write its files in its order; without a requested replication factor, its own is valid."""
+    state = plan_input.state
+    replicas = _replicas(imported, state)
+    uses_plan_factor = plan_input.request.replication_factor is None
+    after = measure_placement(
+        state.with_replicas(replicas) if uses_plan_factor else state, plan_input.request, replicas, plan_input.topics
+    )
+    # Replicas that the plan keeps are as in sync as before.
+    after = replace(after, leaders_out_of_sync=int(leaders_out_of_sync(state, replicas).sum()))
+    factors = (replicas != NO_BROKER).sum(axis=1)
+    keeps_factor = bool((plan_input.request.factors(state) == factors)[plan_input.rows].all())
+    figures = {**dict(placement_figures(after)), **dict(movement_figures(measure_movement(state, replicas)))}
+    ordered_changes = _changes(imported, state, replicas, plan_input.log_dirs)
+    return StrategyResult(
+        imported.name,
+        IMPORTED_STATUS,
+        figures={**figures, "replicas_moved_bound": compute_min_moves(plan_input) if keeps_factor else None},
+        notes=(*_notes(imported, state, replicas, ordered_changes), *offline_notes(state, replicas)),
+        replicas=replicas,
+        changes=ordered_changes,
+        limits=limits,
+    )
+
+
+def _check(source: str, entries: Sequence[PartitionReassignment], state: ClusterState) -> None:
+    mistakes = Mistakes(source)
+    partitions: dict[str, set[int]] = {name: set() for name in state.topics}
+    for topic, number in zip(state.topic.tolist(), state.partition.tolist(), strict=True):
+        partitions[state.topics[topic]].add(number)
+    alive = {broker.id for broker in state.brokers if broker.is_alive}
+    for move in entries:
+        for message in _mistakes_of(move, partitions, alive):
+            mistakes.add(Mistake(source, move.line, f"{move.topic}-{move.partition}", message))
+    mistakes.raise_any()
+
+
+def _mistakes_of(move: PartitionReassignment, partitions: dict[str, set[int]], alive: set[int]) -> Iterator[str]:
+    if move.topic not in partitions:
+        yield f"unknown topic {format_value(move.topic)} ({did_you_mean(move.topic, sorted(partitions), 'topics')})"
+    elif move.partition not in partitions[move.topic]:
+        yield f"unknown partition ({format_list('partitions', sorted(partitions[move.topic]))})"
+    for broker in move.replicas:
+        if broker not in alive:
+            yield f"unknown broker {broker} ({format_list('brokers', sorted(alive))})"
+
+
+def _replicas(imported: ImportedPlan, state: ClusterState) -> IntArray:
+    """Return the replicas of every partition after the plan, as `Plan.replicas`."""
+    rows = {state.partition_id(row): row for row in range(state.num_partitions)}
+    broker_rows = {id: row for row, id in enumerate(state.ids.tolist())}
+    width = max(state.replicas.shape[1], *(len(move.replicas) for move in imported.moves))
+    replicas = np.full((state.num_partitions, width), NO_BROKER, dtype=np.int64)
+    replicas[:, : state.replicas.shape[1]] = state.replicas
+    for move in imported.moves:
+        row = rows[TopicPartition(move.topic, move.partition)]
+        replicas[row] = NO_BROKER
+        replicas[row, : len(move.replicas)] = [broker_rows[broker] for broker in move.replicas]
+    return replicas
+
+
+def _changes(
+    imported: ImportedPlan, state: ClusterState, replicas: IntArray, log_dirs_by_partition: LogDirs
+) -> list[ReplicaChange]:
+    """Return the changes of the plan in its order: replicas, their order, or only the log directory of a replica."""
+    changed = {change.key: change for change in replica_changes(state, replicas, log_dirs_by_partition)}
+    rows = {state.partition_id(row): row for row in range(state.num_partitions)}
+    changes_in_order = []
+    for move in imported.moves:
+        key = TopicPartition(move.topic, move.partition)
+        log_dirs = move.log_dirs if set(move.log_dirs) - {ANY_LOG_DIR} else ()
+        if key in changed:
+            changes_in_order.append(replace(changed[key], new_log_dirs=log_dirs or changed[key].new_log_dirs))
+        elif log_dirs:
+            is_led_by_other = bool(replicas[rows[key], 0] != state.leader[rows[key]])
+            before = log_dirs_by_partition.get((move.topic, move.partition), {})
+            old_dirs = tuple(before.get(broker, ANY_LOG_DIR) for broker in move.replicas) if before else ()
+            changes_in_order.append(
+                ReplicaChange(
+                    key, move.replicas, move.replicas, is_led_by_other, None, move.replicas[0], log_dirs, old_dirs
+                )
+            )
+    return changes_in_order
+
+
+def _notes(
+    imported: ImportedPlan, state: ClusterState, replicas: IntArray, changed: Sequence[ReplicaChange]
+) -> Iterator[str]:
+    if imported.num_skipped:
+        yield f"{counted(imported.num_skipped, 'entry', 'entries')} of other topics skipped"
+    num_unchanged = len(imported.moves) - len(changed)
+    if num_unchanged:
+        yield f"{num_unchanged:,} of {len(imported.moves):,} entries change nothing"
+    factors = (replicas != NO_BROKER).sum(axis=1)
+    num_resized = int((factors != state.replication_factor).sum())
+    if num_resized:
+        yield f"the replication factor of {counted(num_resized, 'partition')} changes"
+    num_with_log_dirs = sum(bool(change.new_log_dirs) and not change.old_log_dirs for change in changed)
+    if num_with_log_dirs:
+        partitions = counted(num_with_log_dirs, "partition gets", "partitions get")
+        yield f"{partitions} log directories; a rollback restores the brokers, not the directories"

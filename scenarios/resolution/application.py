@@ -32,7 +32,7 @@ from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_li
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.references.imported_files import ImportedContent, ImportedFiles
+from scenarios.references import ImportedContent, ImportedFiles
 from scenarios.resolution.cluster import (
     ResolvedCluster,
     StatedTraffic,

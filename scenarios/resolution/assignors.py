@@ -24,7 +24,7 @@ from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.releases import NEWEST, KafkaReleases
 from scenarios.language.validation import OtherPaths, SourceMap
-from scenarios.references.clients import ResolvedClients, check_configs
+from scenarios.references import ResolvedClients, check_configs
 from scenarios.schema import AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from simulator.world.group_configs import GroupProtocol
 

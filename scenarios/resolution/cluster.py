@@ -10,16 +10,20 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import parse_broker_list
 from scenarios.kafka.formats.topics import DescribedTopic, parse_partition_sizes, parse_topics
 from scenarios.language.application_entries import RepartitionEntry, StoreEntry
-from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
-from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, PartitionDefaults, TopicEntry
+from scenarios.language.cluster_entries import (
+    RACK_AWARE_SELECTOR,
+    ClusterFiles,
+    ClusterSection,
+    PartitionDefaults,
+    TopicEntry,
+    parse_topic_configs,
+)
 from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST, parse_release
-from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.validation import SourceMap
-from scenarios.references.brokers import CLUSTER, Brokers, PartitionBudget, resolve_brokers
-from scenarios.references.imported_files import ImportedContent, ImportedFiles
+from scenarios.references import CLUSTER, Brokers, ImportedContent, ImportedFiles, PartitionBudget, resolve_brokers
 from scenarios.sampling.blueprint import MAX_PARTITIONS, TopicBlueprint
 from simulator.plurals import counted
 from simulator.world.world import NO_LEADER, Controller

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from assignors.model.configs import RackAwareStrategy
 from scenarios.language.application_entries import ClientEntry
-from scenarios.language.closing_entries import ClosingEvent, PodClosingEvent
+from scenarios.language.client_configs import AssignorConfigs
+from scenarios.language.cluster_entries import parse_topic_configs
 from scenarios.language.errors import format_list, format_value
+from scenarios.language.event_entries import ClosingEvent, PodClosingEvent, RollingUpdateEvent, SpotInterruptionEvent
 from scenarios.language.fields import valid_entries
-from scenarios.language.overridden_configs import SET_BY_COORDINATOR
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.pod_entries import RollingUpdateEvent, SpotInterruptionEvent
 from scenarios.language.releases import (
     NEWEST,
     can_remain_in_streams_group,
@@ -25,12 +25,10 @@ from scenarios.language.releases import (
     has_transactional_stores,
     parse_release,
 )
-from scenarios.language.streams_configs import AssignorConfigs
-from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.units import format_duration
+from scenarios.language.unmodeled_configs import SET_BY_COORDINATOR
 from scenarios.language.validation import SourceMap
-from scenarios.references.brokers import CLUSTER, Brokers
-from scenarios.references.clients import ResolvedClients
+from scenarios.references import CLUSTER, Brokers, ResolvedClients
 from scenarios.resolution.application import APPLICATION
 from scenarios.resolution.assignors import AssignorSpec
 from scenarios.sampling.blueprint import Blueprint, ClientBlueprint, TopicBlueprint, TopicDefaults

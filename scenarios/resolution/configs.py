@@ -8,12 +8,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from scenarios.language.application_entries import ApplicationSection
-from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
-from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
-from scenarios.language.consumer_configs import ConsumerConfigs
+from scenarios.language.client_configs import ConsumerConfigs, StreamsConfigs
+from scenarios.language.cluster_entries import BrokerConfigs, GroupOverrides
 from scenarios.language.consumer_entries import ConsumerGroupSection
-from scenarios.language.fields import valid_entries
-from scenarios.language.overridden_configs import overridden_configs
+from scenarios.language.fields import ScenarioSection, config_keys, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import (
     FIRST_CONSUMER_RELEASE,
@@ -29,8 +27,6 @@ from scenarios.language.releases import (
     reads_task_offsets,
     reports_task_offsets,
 )
-from scenarios.language.section import ScenarioSection, config_keys
-from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.streams_group_configs import unknown_key_message
 from scenarios.language.units import parse_duration_ms
 from scenarios.language.unmodeled_configs import (
@@ -38,9 +34,11 @@ from scenarios.language.unmodeled_configs import (
     CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+    ConfigsOutsideTheModel,
+    overridden_configs,
 )
 from scenarios.language.validation import SourceMap
-from scenarios.references.brokers import CLUSTER
+from scenarios.references import CLUSTER
 from scenarios.resolution.application import APPLICATION
 from scenarios.schema import ScenarioDocument
 from simulator.world.group_configs import GroupConfigs, GroupProtocol, StateConfigs

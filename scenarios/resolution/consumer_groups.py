@@ -15,17 +15,15 @@ from assignors.consumers.selection import UNIFORM, select_assignor
 from assignors.model.columns import ConsumerProperties
 from assignors.model.ids import TopicPartition
 from scenarios.language.application_entries import ClientEntry, SubtopologyEntry, TimesEntry
-from scenarios.language.consumer_configs import CLASSIC_ONLY, CONSUMER_ONLY, server_assignor_name
+from scenarios.language.client_configs import CLASSIC_ONLY, CONSUMER_ONLY, StreamsConfigs, server_assignor_name
 from scenarios.language.consumer_entries import ConsumerClientEntry, ConsumerGroupEntry, ConsumerGroupSection
 from scenarios.language.errors import Mistakes, did_you_mean, format_list, format_value
 from scenarios.language.event_entries import EVENT_KINDS, EventEntry, RollingBounceEvent
-from scenarios.language.fields import InvalidEntry, invalid_entries, valid_entries
+from scenarios.language.fields import InvalidEntry, config_keys, invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
-from scenarios.language.section import config_keys
-from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.validation import OtherPaths, SourceMap
-from scenarios.references.clients import ResolvedClients
+from scenarios.references import ResolvedClients
 from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.event_context import Releases
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint

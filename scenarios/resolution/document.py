@@ -14,18 +14,17 @@ from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGrou
 from scenarios.language.errors import Mistakes, did_you_mean, format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.price_entries import PairPriceEntry, PriceEntry
-from scenarios.language.prices import PRICES
 from scenarios.language.releases import NEWEST, KafkaReleases
+from scenarios.language.traffic_entries import PRICES, PairPriceEntry, PriceEntry
 from scenarios.language.validation import SourceMap
-from scenarios.references.clients import (
+from scenarios.references import (
+    ImportedFiles,
     check_configs,
     check_membership,
     check_streams_group,
     resolve_clients,
     warn_about_leak,
 )
-from scenarios.references.imported_files import ImportedFiles
 from scenarios.resolution.application import APPLICATION, resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors, resolve_consumer_assignors, with_releases
 from scenarios.resolution.cluster import resolve_cluster

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from scenarios.language.errors import Mistakes
-from scenarios.language.event_entries import RollingBounceEvent
+from scenarios.language.event_entries import CLIENT_KEYS, RollingBounceEvent, UpgradeEvent
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST, KafkaReleases, parse_release
 from scenarios.language.units import format_duration
-from scenarios.language.upgrade_entry import CLIENT_KEYS, UpgradeEvent
 from scenarios.language.validation import SourceMap
-from scenarios.references.brokers import Brokers, PartitionBudget
-from scenarios.references.clients import ResolvedClients
-from scenarios.references.imported_files import ImportedFiles
+from scenarios.references import Brokers, ImportedFiles, PartitionBudget, ResolvedClients
 from scenarios.resolution.assignors import with_releases
 from scenarios.resolution.configs import group_configs
 from scenarios.resolution.traffic import ResolvedTraffic

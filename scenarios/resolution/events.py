@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scenarios.language.closing_entries import PodClosingEvent
 from scenarios.language.errors import format_list
 from scenarios.language.event_entries import (
     EVENT_KINDS,
@@ -24,6 +23,7 @@ from scenarios.language.event_entries import (
     EventEntry,
     LeaveEvent,
     PartitionsAddedEvent,
+    PodClosingEvent,
     RackOutageEvent,
     ReassignmentEvent,
     ReplaceThreadEvent,
@@ -32,13 +32,13 @@ from scenarios.language.event_entries import (
     StaggeredClientsEvent,
     StreamThreadsEvent,
     TrafficEvent,
+    UpgradeEvent,
 )
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
-from scenarios.language.upgrade_entry import UpgradeEvent
 from scenarios.language.validation import SourceMap
-from scenarios.references.clients import ResolvedClients, check_configs
+from scenarios.references import ResolvedClients, check_configs
 from scenarios.resolution.event_context import BROKER_DOWN_MS, BROKER_PAUSE_MS, EventContext, as_bounce
 from scenarios.resolution.pod_events import resolve_pod_event
 from scenarios.resolution.reassignment_events import (

@@ -9,13 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from scenarios.language.conditions import parse_condition
 from scenarios.language.errors import did_you_mean, format_value
-from scenarios.language.expect_entry import AGAINST, ExpectEntry
 from scenarios.language.fields import valid_entries
+from scenarios.language.outcome_entries import AGAINST, ExpectEntry, FixEntry, ProblemEntry, parse_condition
 from scenarios.language.overrides import apply_overrides
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.problem_entry import FixEntry, ProblemEntry
 from scenarios.language.validation import SourceMap
 from scenarios.language.yaml_reader import YamlReadError, read_yaml_value
 from scenarios.schema import ScenarioDocument

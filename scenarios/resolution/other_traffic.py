@@ -17,11 +17,11 @@ from typing import Final
 
 from scenarios.language.errors import did_you_mean, format_list, format_value
 from scenarios.language.fields import InvalidEntry, valid_entries
-from scenarios.language.other_traffic_entries import OtherGroupEntry, OtherProducerEntry, OtherTrafficSection
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import has_rack_aware_partitioner, parse_release
+from scenarios.language.traffic_entries import OtherGroupEntry, OtherProducerEntry, OtherTrafficSection
 from scenarios.language.validation import SourceMap
-from scenarios.references.imported_files import ImportedContent, ImportedFiles
+from scenarios.references import ImportedContent, ImportedFiles
 from scenarios.resolution.application import ResolvedApplication
 from scenarios.resolution.measured_traffic import MeasuredFanOut, read_fan_out
 from scenarios.sampling.blueprint import TopicBlueprint

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from scenarios.language.closing_entries import PodClosingEvent
 from scenarios.language.errors import format_list, format_value
-from scenarios.language.paths import ScenarioPath
-from scenarios.language.pod_entries import (
+from scenarios.language.event_entries import (
     NodeDrainEvent,
+    PodClosingEvent,
     RollingUpdateEvent,
     SpotInterruptionEvent,
     resolve_pods,
 )
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
 from scenarios.resolution.event_context import EventContext
 from simulator.plurals import counted

@@ -27,7 +27,7 @@ from scenarios.language.event_entries import STRATEGY_KEYS, PartitionsAddedEvent
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
-from scenarios.references.imported_files import ImportedContent
+from scenarios.references import ImportedContent
 from scenarios.resolution.event_context import EventContext
 from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.event_plans import PartitionsPlan, ReassignmentPlan

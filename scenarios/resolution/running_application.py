@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from assignors.model.ids import PartitionTask, TaskId
-from scenarios.language.application_entries import ClientEntry
+from scenarios.language.application_entries import ClientEntry, HostEntry
 from scenarios.language.consumer_entries import ConsumerGroupSection
 from scenarios.language.errors import did_you_mean, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
-from scenarios.language.host_entries import HostEntry
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.validation import SourceMap
-from scenarios.references.clients import ResolvedClients
+from scenarios.references import ResolvedClients
 from scenarios.resolution.application import APPLICATION
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint, TopicBlueprint
 from scenarios.schema import ScenarioDocument

@@ -13,7 +13,7 @@ import numpy as np
 from scenarios.language.errors import format_list
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.references.imported_files import ImportedContent, ImportedFiles
+from scenarios.references import ImportedContent, ImportedFiles
 from scenarios.resolution.application import ResolvedApplication
 from scenarios.resolution.measured_traffic import FloatArray, MeasuredTopic, MeasuredTraffic, read_measured_traffic
 from scenarios.sampling.blueprint import TopicBlueprint

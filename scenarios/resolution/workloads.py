@@ -14,27 +14,25 @@ from scenarios.kubernetes.objects import ManifestError, ManifestNode, read_objec
 from scenarios.kubernetes.workload import (
     WorkloadManifest,
     find_workload,
+    place_pods,
     read_disruption_budget,
     read_workload,
+    skew,
 )
-from scenarios.kubernetes.zones import place_pods, skew
-from scenarios.language.application_entries import ClientEntry
-from scenarios.language.closing_entries import PodClosingEvent
+from scenarios.language.application_entries import UNNAMED, ClientEntry, PodsEntry
 from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
-from scenarios.language.fields import InvalidEntry, valid_entries
-from scenarios.language.paths import ScenarioPath
-from scenarios.language.pod_entries import (
+from scenarios.language.event_entries import (
     NodeDrainEvent,
+    PodClosingEvent,
     RollingUpdateEvent,
     SpotInterruptionEvent,
     resolve_pods,
 )
+from scenarios.language.fields import InvalidEntry, valid_entries
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
-from scenarios.language.workload_entries import UNNAMED, PodsEntry
 from scenarios.language.yaml_reader import MAX_BYTES
-from scenarios.references.brokers import CLUSTER
-from scenarios.references.clients import ResolvedClients
-from scenarios.references.imported_files import ImportedFiles
+from scenarios.references import CLUSTER, ImportedFiles, ResolvedClients
 from scenarios.resolution.application import APPLICATION, ResolvedApplication
 from scenarios.resolution.cluster import ResolvedCluster
 from scenarios.resolution.pod_events import DEFAULT_PODS

@@ -10,7 +10,7 @@ from uuid import UUID
 from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TopicId
-from scenarios.language.topic_configs import parse_topic_configs
+from scenarios.language.cluster_entries import parse_topic_configs
 from scenarios.sampling.event_plans import PlannedEvent
 from scenarios.sampling.event_sampling import place_replicas, realize_events
 from simulator.random_streams import random_stream

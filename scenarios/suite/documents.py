@@ -1,4 +1,4 @@
-"""Random scenario documents, from which the families of the suite are built.
+"""Random scenario documents, and the families of the suite: each varies one property, or one kind of event.
 
 A document is a small application on a small cluster: large enough for every rule of an assignor, small enough for
 hundreds of runs. Everything that refers to clients names them one by one, so that a document can be shrunk.
@@ -38,15 +38,12 @@ class Shape:
 
     Attributes:
         rng: draws all others.
-        partitions: partitions of each subtopology.
-        threads: threads of each client.
+        partitions: of each subtopology.
+        threads: of each client.
         clients: number of clients at the start.
         spares: number of clients that are not up at the start.
-        standbys: `num.standby.replicas`.
-        configs: further configs of the application.
         tags: whether clients have the tag `zone`.
-        starts: state at the start.
-        rates: rates of the source topics.
+        rates: of the source topics.
     """
 
     rng: np.random.Generator
@@ -99,11 +96,7 @@ class Shape:
 
 
 def document(name: str, description: str, shape: Shape, events: Sequence[Document], end_ms: int = START_MS) -> Document:
-    """Return the scenario of a shape.
-
-    `description`: what it shows; `shape`: the application, the cluster and the clients; `events`: what happens;
-    `end_ms`: when the last event is over. Returns the document, without assignors and seeds.
-    """
+    """Return the scenario of a shape, without assignors and seeds; the last event is over at `end_ms`."""
     racks = [f"r{number}" for number in range(1, shape.racks + 1)]
     brokers = max(3, shape.racks)
     return {
@@ -171,10 +164,7 @@ def _client(shape: Shape, number: int, racks: Sequence[str]) -> Document:
 
 
 def document_text(content: Document, comment: str = "") -> str:
-    """Return a document as YAML.
-
-    `comment`: lines to put before it, without `#`.
-    """
+    """Return a document as YAML, after lines of a comment, which are given without `#`."""
     from ruamel.yaml import YAML
 
     yaml = YAML()
@@ -216,3 +206,131 @@ def _only(names: set[Any]) -> Callable[[Document], Document | None]:
         return restricted
 
     return restrict
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFamily:
+    """A family of random scenarios.
+
+    Attributes:
+        name: name in reports.
+        description: what its scenarios have in common.
+        draw: changes a shape, and returns the events and the time at which the last one is over.
+        duration: duration of the scenarios; None for until half an hour after the last event.
+    """
+
+    name: str
+    description: str
+    draw: Callable[[Shape], tuple[list[Document], int]]
+    duration: str | None = None
+
+    def document(self, rng: np.random.Generator, number: int) -> Document:
+        """Return a random scenario of the family."""
+        shape = Shape.draw(rng)
+        events, end_ms = self.draw(shape)
+        content = document(f"{self.name}-{number}", self.description, shape, events, end_ms)
+        return content if self.duration is None else {**content, "duration": self.duration}
+
+
+def _join_and_leave(shape: Shape) -> tuple[list[Document], int]:
+    joins = {"at": START_MS, "join": {"clients": shape.spare_names[:1]}}
+    return [joins, {"at": 4 * START_MS, "leave": {"clients": shape.some_clients(1)}}], 4 * START_MS
+
+
+def _one_event(kind: str, about: Document, end_ms: int = START_MS) -> tuple[list[Document], int]:
+    return [{"at": START_MS, kind: about}], end_ms
+
+
+def _skewed(shape: Shape) -> tuple[list[Document], int]:
+    count = int(shape.rng.integers(2, 5))
+    shape.partitions = [int(shape.rng.integers(1, 13)) for _ in range(count)]
+    shape.rates = [shape.pick("50 kB/s", "500 kB/s", "5 MB/s", "20 MB/s") for _ in range(count)]
+    return _join_and_leave(shape)
+
+
+def _threads(shape: Shape) -> tuple[list[Document], int]:
+    shape.threads = [int(shape.rng.integers(1, 7)) for _ in shape.threads]
+    return _join_and_leave(shape)
+
+
+def _standbys(shape: Shape) -> tuple[list[Document], int]:
+    shape.standbys = int(shape.rng.integers(0, 3))
+    return _one_event("crash", {"clients": shape.some_clients(1), "down": 600_000}, 3 * START_MS)
+
+
+def _tags(shape: Shape) -> tuple[list[Document], int]:
+    shape.tags, shape.standbys = True, int(shape.rng.integers(1, 3))
+    shape.configs["rack.aware.assignment.tags"] = ["zone"]
+    return _join_and_leave(shape)
+
+
+def _racks(shape: Shape) -> tuple[list[Document], int]:
+    shape.racks = int(shape.rng.integers(1, 6))
+    shape.configs["rack.aware.assignment.strategy"] = shape.pick("min_traffic", "balance_subtopology")
+    return _join_and_leave(shape)
+
+
+def _cold(shape: Shape) -> tuple[list[Document], int]:
+    shape.starts = "cold"
+    return [], 0
+
+
+def _join(shape: Shape) -> tuple[list[Document], int]:
+    return _one_event("join", {"clients": shape.spare_names, "every": shape.pick(0, 60_000)})
+
+
+def _leave(shape: Shape) -> tuple[list[Document], int]:
+    left = {"clients": shape.some_clients(2), "every": shape.pick(0, 120_000), "leaves_group": shape.pick(True, False)}
+    return _one_event("leave", left)
+
+
+def _crash(shape: Shape) -> tuple[list[Document], int]:
+    crash = {"clients": shape.some_clients(2), "down": shape.pick(30_000, 900_000), "disk": shape.pick("kept", "lost")}
+    return _one_event("crash", crash, 4 * START_MS)
+
+
+def _roll(shape: Shape) -> tuple[list[Document], int]:
+    roll = {"clients": shape.client_names, "down": shape.pick(10_000, 60_000), "pause": shape.pick(30_000, 120_000)}
+    return _one_event("rolling_bounce", roll, 4 * START_MS)
+
+
+def _scale(shape: Shape) -> tuple[list[Document], int]:
+    scale_in = {"clients": shape.spare_names, "every": shape.pick(0, 60_000)}
+    out = {"at": START_MS, "scale_out": {"clients": shape.spare_names}}
+    return [out, {"at": 5 * START_MS, "scale_in": scale_in}], 5 * START_MS
+
+
+def _outage(shape: Shape) -> tuple[list[Document], int]:
+    shape.clients, shape.standbys = max(4, shape.clients), int(shape.rng.integers(0, 3))
+    shape.threads = [shape.threads[0]] * (shape.clients + shape.spares)
+    outage = {"rack": f"r{int(shape.rng.integers(1, 4))}", "down": shape.pick(120_000, 900_000)}
+    return _one_event("rack_outage", outage, 4 * START_MS)
+
+
+def _placements(shape: Shape) -> tuple[list[Document], int]:
+    shape.standbys = int(shape.rng.integers(0, 3))
+    shape.threads = [int(shape.rng.integers(1, 4)) for _ in shape.threads]
+    return [{"at": 60_000, "join": {"clients": shape.spare_names[:1]}}], START_MS
+
+
+FAMILIES: Final = (
+    SuiteFamily("uniform", "Subtopologies of equal size; a client joins, another leaves.", _join_and_leave),
+    SuiteFamily("skewed", "Subtopologies of very different sizes and rates; a client joins, another leaves.", _skewed),
+    SuiteFamily("threads", "Clients with 1 to 6 threads; a client joins, another leaves.", _threads),
+    SuiteFamily("standbys", "0 to 2 standbys; a client crashes and returns.", _standbys),
+    SuiteFamily("tags", "Standbys spread over client tags; a client joins, another leaves.", _tags),
+    SuiteFamily("racks", "1 to 5 racks and rack-aware assignment; a client joins, another leaves.", _racks),
+    SuiteFamily("cold", "All state has to be restored at the start.", _cold),
+    SuiteFamily("join", "Clients join, at once or one after another.", _join),
+    SuiteFamily("leave", "Clients close, at once or one after another.", _leave),
+    SuiteFamily("crash", "Clients crash and return, with or without their disks.", _crash),
+    SuiteFamily("roll", "All clients restart one after another.", _roll),
+    SuiteFamily("scale", "The group is scaled out, and later in.", _scale),
+    SuiteFamily("outage", "A rack fails with its brokers and clients.", _outage),
+)
+"""The families whose scenarios are simulated with one seed each."""
+
+PLACEMENTS: Final = SuiteFamily(
+    "placements", "Small groups with many replica placements and process ids; a client joins.", _placements, "2m"
+)
+"""The family whose scenarios are simulated with many seeds each, for rare mistakes."""

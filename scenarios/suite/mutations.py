@@ -34,11 +34,7 @@ _RESTORE: Final = "80 MB/s"
 
 
 def mutated(document: Document, rng: np.random.Generator, other: Document | None = None) -> Document:
-    """Return a scenario that differs in one to three random ways.
-
-    `document`: the scenario, in the form that `scenarios.suite.documents.document` builds; `rng`: draws the changes;
-    `other`: a scenario whose events or cluster may replace its own. Returns the changed scenario.
-    """
+    """Return a scenario that differs in one to three random ways; events of the other one may replace its own."""
     changed = deepcopy(document)
     if other is not None and rng.random() < 0.2:
         changed["events"] = deepcopy(other.get("events", []))

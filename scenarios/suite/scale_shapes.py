@@ -29,10 +29,8 @@ class ScaleShape:
     """The size of an assignment problem.
 
     Attributes:
-        name: name in reports.
         tasks: number of stateful tasks.
-        threads: threads of each client.
-        standbys: `num.standby.replicas`.
+        threads: of each client.
         in_quick: whether the quick suite has it.
     """
 
@@ -57,10 +55,7 @@ SHAPES: Final = (
 
 
 def scale_state(shape: ScaleShape, seed: int) -> ApplicationState:
-    """Return the state of a new group.
-
-    `seed`: draws the racks of the replicas, and the process ids. Returns the state; no client has any task.
-    """
+    """Return the state of a new group; the seed draws the racks of the replicas, and the process ids."""
     rng = random_stream(seed, "scale shape", shape.name)
     infos = [_task(row, rng) for row in range(shape.tasks)]
     lags = {info.id: _RECORDS for info in infos}

@@ -1,11 +1,13 @@
-"""The versioned standard suite: which cases it has, by seed.
+"""The versioned standard suite: which cases it has, by seed; and AssignorBench, its published selection.
 
 A case never changes within a version: what a seed draws depends on the version, the family and the number of the case.
+New cases, metrics or rules make a new version of the benchmark.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +15,7 @@ from typing import Any, Final
 
 from scenarios.load import shipped_hint
 from scenarios.shipped import find_scenario, list_applications, list_scenarios
-from scenarios.suite.documents import Document
-from scenarios.suite.families import FAMILIES, PLACEMENTS, SuiteFamily
+from scenarios.suite.documents import FAMILIES, PLACEMENTS, Document, SuiteFamily
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape
 from simulator.random_streams import random_stream
 from simulator.results.files import read_document
@@ -41,14 +42,7 @@ _SLOW_SCENARIOS: Final = ("correlated_loss", "lag_scaling", "migration_to_stream
 
 @dataclass(frozen=True, slots=True)
 class SuiteSize:
-    """How many cases a suite has.
-
-    Attributes:
-        scenarios: scenarios of each family.
-        placements: scenarios of the family `placements`.
-        seeds: seeds of each of its scenarios.
-        scale_seeds: seeds of each scale shape.
-    """
+    """How many cases a suite has: scenarios of each family, placements with their seeds, and seeds of scale shapes."""
 
     scenarios: int
     placements: int
@@ -70,7 +64,6 @@ class SuiteCase:
 
     Attributes:
         name: unique in the suite.
-        seed: seed of the run.
         document: the scenario; None for a large assignment.
         folder: folder of the files that the scenario imports; None without.
         shape: the large assignment; None for a scenario.
@@ -104,10 +97,7 @@ def standard_suite(seed: int = 1, *, quick: bool = False) -> list[SuiteCase]:
 
 
 def own_cases(files: Iterable[str | os.PathLike[str]]) -> list[SuiteCase]:
-    """Return the cases of scenario files, or of shipped scenarios: one for each seed that a scenario lists.
-
-    Raises ValueError if a file does not exist, or is not a YAML mapping.
-    """
+    """Return the cases of files or shipped scenarios by seed; raise ValueError if one is missing, or no mapping."""
     return [case for file in files for case in _cases_of_file(find_scenario(Path(file)), OWN, None)]
 
 
@@ -150,3 +140,24 @@ def _plain(file: Path) -> Document:
         raise ValueError(f"{file}: expected a mapping with cluster, application and clients")
     # They name or describe the assignors of the scenario, which are replaced.
     return {key: value for key, value in content.items() if key not in ("problem", "expect", "assignors")}
+
+
+NAME: Final = "AssignorBench v1"
+"""Name and version; part of every result."""
+
+SCENARIOS_PER_FAMILY: Final = 8
+"""Scenarios of each random family: the first ones of the standard suite, each with its first seed."""
+
+
+def benchmark_cases() -> list[SuiteCase]:
+    """Return the scenarios of the benchmark, by family; large assignments are instances only."""
+    counts: Counter[str] = Counter()
+    chosen: list[SuiteCase] = []
+    for case in standard_suite(quick=True):
+        is_first_seed = case.name.partition(",")[0] not in {other.name.partition(",")[0] for other in chosen[-1:]}
+        if case.family == SCALE or not is_first_seed:
+            continue
+        counts[case.family] += 1
+        if case.family == KNOWN_PROBLEMS or counts[case.family] <= SCENARIOS_PER_FAMILY:
+            chosen.append(case)
+    return chosen

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
-from scenarios.language.fields import ListEntry, Name, NameList, valid_entries
+from scenarios.language.fields import ListEntry, Name, NameList, ScenarioSection, valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.section import ScenarioSection
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.units import LONG_MAX
 from scenarios.language.validation import SourceMap, parse_document

@@ -1,20 +1,111 @@
-"""The monitor of a group: compares each poll with the ones before, and passes it to the rules."""
+"""The monitor of a group: compares each poll with the ones before, passes it to the rules, and forecasts downtimes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
-from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot
-from scenarios.watch.assignment_comparison import compare_assignment, unknown_prediction
-from scenarios.watch.forecast import SimulatedDowntimes
-from scenarios.watch.polls import ComparedPrediction, Poll, PredictionVerdict, process_names
-from scenarios.watch.rules.assignments import Assignments
-from scenarios.watch.rules.group_states import GroupStates
-from scenarios.watch.rules.probing import Probing
-from scenarios.watch.rules.progress import ProgressRule
+import numpy as np
+
+from assignors.model.assignment import UNASSIGNED
+from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot, ObservedProcess, client_names
+from scenarios.language.yaml_reader import read_yaml
+from scenarios.load import loads
+from scenarios.run import run
+from scenarios.watch.prediction import (
+    ComparedPrediction,
+    PredictionVerdict,
+    compare_assignment,
+    unknown_prediction,
+)
+from scenarios.watch.rules import Assignments, GroupStates, Poll, Probing, ProgressRule
 from scenarios.watch.watch_events import EventKind, WatchEvent
 from scenarios.watch.watched_group import WatchedGroup
+from simulator.flows.task_states import TaskState
+from simulator.results.trace import Trace
+from simulator.world.layout import lay_out
+
+_CRASH_MS: Final = 60_000
+_DURATION: Final = "6h"
+MAX_SIMULATIONS: Final = 10
+"""Number of crashes that are simulated in one state: each takes about a second in a group of 400 consumers."""
+_MAX_FORMER: Final = 100
+"""Number of processes that may be remembered beyond twice the current ones; a consumer that restarts is a new one."""
+
+
+class SimulatedDowntimes:
+    """Downtimes of tasks if their process crashes and does not return, from the last state with the process.
+
+    A simulation runs when a downtime is asked for, once for each process and state. Of many processes that are down
+    together, as in a long rebalance, only some are simulated: tasks of the others are taken to be down for the longest
+    of the simulated times.
+    """
+
+    def __init__(self) -> None:
+        self._watched_of: dict[str, WatchedGroup] = {}
+        self._newest: WatchedGroup | None = None
+        self._downtimes: dict[str, Mapping[str, int]] = {}
+
+    def remember(self, watched: WatchedGroup) -> None:
+        """Use a newer state of the group for its current processes; forget those that left long ago."""
+        self._newest = watched
+        for process in watched.client_names:
+            self._watched_of.pop(process, None)
+            self._watched_of[process] = watched
+            self._downtimes.pop(process, None)
+        for process in list(self._watched_of)[: -2 * len(watched.client_names) - _MAX_FORMER]:
+            del self._watched_of[process]
+            self._downtimes.pop(process, None)
+
+    def down_ms(self, process: str, task: str) -> int | None:
+        """Return for how long a task is down if its process crashes; None if that is unknown."""
+        watched = self._watched_of.get(process)
+        if watched is None:
+            return None
+        if process not in self._downtimes:
+            simulated = [known for other, known in self._downtimes.items() if self._watched_of[other] is watched]
+            if len(simulated) >= MAX_SIMULATIONS:
+                return max((down_ms for known in simulated for down_ms in known.values()), default=None)
+            self._downtimes[process] = simulate_crash(watched, process)
+        return self._downtimes[process].get(task)
+
+    def restore_ms(self, process: str, tasks: Sequence[str]) -> int:
+        """Return how long a process needs to restore tasks together; a new process restores like the slowest one."""
+        watched = self._watched_of.get(process) or self._newest
+        if watched is None:
+            return 0
+        world = watched.scenario.world(watched.scenario.seeds[0])
+        layout = lay_out(world)
+        rates: dict[str, int] = {str(client.process_id): client.restore_bytes_per_s for client in world.clients}
+        size_of = dict(zip(map(str, layout.tasks.ids), layout.state_bytes.tolist(), strict=True))
+        rate = rates.get(process, min(rates.values()))
+        state_bytes = float(sum(size_of.get(task, 0.0) for task in tasks))
+        return round(1_000 * state_bytes / rate)
+
+
+def simulate_crash(watched: WatchedGroup, process: str) -> dict[str, int]:
+    """Return the time until each task of a crashed process runs elsewhere, unless it takes more than six hours."""
+    document: dict[str, Any] = dict(read_yaml(watched.scenario.text).value)
+    document["events"] = [{"at": _CRASH_MS, "crash": {"clients": watched.client_names[process]}}]
+    document["duration"] = _DURATION
+    trace = run(loads(json.dumps(document), "the observed group"), watched.spec)
+    return _times_until_running(trace, watched.client_names[process])
+
+
+def _times_until_running(trace: Trace, client: str) -> dict[str, int]:
+    row = [client.name for client in trace.world.clients].index(client)
+    ids = trace.layout.tasks.ids
+    owner = np.full(len(ids), UNASSIGNED, dtype=np.int64)
+    down_ms: dict[str, int] = {}
+    for transition in trace.task_states.transitions:
+        for task, on in zip(transition.tasks.tolist(), transition.clients.tolist(), strict=True):
+            if transition.at_ms < _CRASH_MS:
+                owner[task] = on
+            elif owner[task] == row and transition.state is TaskState.RUNNING:
+                down_ms.setdefault(str(ids[task]), transition.at_ms - _CRASH_MS)
+    return down_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +114,12 @@ class MonitorStatus:
 
     Attributes:
         snapshot: the last snapshot; None before the first poll.
-        rebalances: number of rebalances since the first poll.
         verdicts: number of new assignments by verdict.
-        tasks_elsewhere: number of tasks that are not where they were predicted.
         warmups: number of copies that must catch up.
-        max_warmup_lag: largest lag of such a copy, in records.
+        max_warmup_lag: in records.
         expected_end_ms: time at which the last task has moved if copies catch up in time; None if none moves.
-        stalled_tasks: number of tasks without progress.
-        max_stalled_ms: longest time without progress.
         predicted_down_ms: largest predicted downtime of a stalled task.
         unassigned: number of tasks without owner; None if it is unknown.
-        alarms: which alarms are active.
         kind: what the members are; None while no poll has shown it.
     """
 
@@ -56,10 +142,7 @@ class GroupMonitor:
     """Turns the polls of one group into events; a state machine without a clock."""
 
     def __init__(self, group: str) -> None:
-        """Create a monitor.
-
-        `group`: `application.id` or `group.id`.
-        """
+        """Create a monitor of an `application.id` or `group.id`."""
         self._states = GroupStates(group)
         self._assignments = Assignments(group)
         self._probing = Probing(group)
@@ -94,7 +177,7 @@ class GroupMonitor:
         self._kind = snapshot.kind or self._kind
         self._clients.update(snapshot.clients())
         compared = self._compare(snapshot) if is_new else None
-        names = process_names(self._clients)
+        names = _process_names(self._clients)
         poll = Poll(snapshot, self._last, self._assigned, self._watched, compared, names, self._kind)
         events = list(self._events(poll))
         if watched is not None:
@@ -142,3 +225,9 @@ class GroupMonitor:
             group = "consumer group" if self._kind is GroupKind.CONSUMERS else "application"
             return unknown_prediction(self._problem or f"the {group} is not known yet")
         return compare_assignment(self._watched, snapshot, self._last, self._assigned)
+
+
+def _process_names(clients: Mapping[str, str]) -> dict[str, str]:
+    """Return a short distinct name for each process."""
+    processes = [ObservedProcess(process, clients[process], None, {}, ()) for process in sorted(clients)]
+    return dict(client_names(processes))

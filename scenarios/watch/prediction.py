@@ -1,29 +1,107 @@
-"""The assignment that an application should have, computed from what its members reported.
+"""The assignment that a group should have, computed from what its members reported, and compared with the actual one.
 
-The coordinator of a classic group returns what each member sent with its last request to join: the tasks that it had
-and their offsets. This is what the leader knew, except for the end offsets of the changelogs at that moment. They only
-grow, so the lags that the leader saw are between those with the end offsets of the polls before and after.
+Classic protocol: the coordinator returns what each member sent with its last request to join (tasks and their offsets,
+or partitions), and lists consumers in the order in which the leader got them. This is what the leader knew, except for
+the end offsets of the changelogs at that moment. They only grow, so the lags that the leader saw are between those with
+the end offsets of the polls before and after.
 
-The coordinator of a streams group computes a target from the previous one, which the poll before has seen.
+The coordinator of a streams group, or of the consumer protocol (KIP-848), computes a target from the previous one,
+which the poll before has seen. A consumer whose first heartbeat triggers that is not in the coordinator's map yet, and
+comes last.
 
 Source: `StreamsPartitionAssignor.populateClientStatesMap`, `ClientState.initializePrevTasks` and `computeTaskLags`;
-`TargetAssignmentBuilder` (see `assignors.tasks.streams_group_sticky`).
+`TargetAssignmentBuilder` (see `assignors.tasks.streams_group_sticky`); `ConsumerCoordinator.onLeaderElected` of
+kafka-clients; `GroupMetadataManager.updateTargetAssignment` in `org.apache.kafka.coordinator.group`, Kafka 4.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
+from assignors.model.consumer_group import ConsumerAssignor, ConsumerGroupState, ConsumerMember
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, UNKNOWN_THREAD, ApplicationState, KafkaStreamsState
-from scenarios.kafka.observation.observation import GroupSnapshot, SnapshotMember
-from scenarios.watch.predicted_assignment import PredictedAssignment
-from scenarios.watch.watched_application import WatchedApplication
+from scenarios.kafka.formats.topology import compile_pattern
+from scenarios.kafka.observation.observation import (
+    GroupPhase,
+    GroupSnapshot,
+    SnapshotMember,
+)
+from scenarios.watch.watched_group import WatchedApplication, WatchedConsumers, WatchedGroup
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedAssignment:
+    """A predicted assignment, by process id.
+
+    Attributes:
+        tasks: all tasks, in Kafka's order.
+        active: the process of each active task; none of withheld ones.
+        withheld: tasks that their new owners get only in the next rebalance, since another process still owns them.
+        may_wait: tasks that may also be withheld, because they may move to another thread of their process.
+        standby: the processes with a standby or warm-up of each task, sorted.
+    """
+
+    tasks: tuple[str, ...]
+    active: Mapping[str, str]
+    withheld: frozenset[str]
+    may_wait: frozenset[str]
+    standby: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDifference:
+    """A task that is elsewhere than predicted.
+
+    Attributes:
+        role: `active` or `standby`.
+        predicted: process ids, sorted.
+        observed: process ids, sorted.
+    """
+
+    task: str
+    role: str
+    predicted: tuple[str, ...]
+    observed: tuple[str, ...]
+
+
+def find_differences(predicted: PredictedAssignment, snapshot: GroupSnapshot) -> tuple[TaskDifference, ...]:
+    """Return the tasks that are not where they were predicted; if the coordinator assigns, the target is compared."""
+    actives = snapshot.target_actives()
+    standbys: dict[str, set[str]] = {}
+    for member in snapshot.members:
+        for task in member.target_standby:
+            standbys.setdefault(task, set()).add(member.process_id)
+    differences = []
+    for task in in_kafka_order({*predicted.tasks, *actives, *standbys}):
+        expected, actual = predicted.active.get(task), actives.get(task)
+        if expected != actual and not (actual is None and task in predicted.may_wait):
+            differences.append(TaskDifference(task, "active", _listed(expected), _listed(actual)))
+        copies = tuple(sorted(standbys.get(task, ())))
+        if copies != predicted.standby.get(task, ()):
+            differences.append(TaskDifference(task, "standby", predicted.standby.get(task, ()), copies))
+    return tuple(differences)
+
+
+def in_kafka_order(tasks: Iterable[str]) -> list[str]:
+    """Return tasks in Kafka's order, `2_0` before `10_0`; partitions by topic and number."""
+    return sorted(tasks, key=_kafka_order)
+
+
+def _kafka_order(task: str) -> tuple[str, int, int]:
+    topic, _, number = task.rpartition("-")
+    return (topic, 0, int(number)) if topic else ("", *TaskId.parse(task))
+
+
+def _listed(process: str | None) -> tuple[str, ...]:
+    return () if process is None else (process,)
+
 
 _MAX_ROUNDS = 50
 """Limit of rebalances that a forecast of the convergence computes."""
@@ -50,10 +128,7 @@ class PredictedTasks(PredictedAssignment):
 def predict_classic(
     application: WatchedApplication, snapshot: GroupSnapshot, changelog_ends: Mapping[str, int]
 ) -> PredictedTasks:
-    """Compute the last assignment of a classic group again.
-
-    `changelog_ends`: the sum of the end offsets of the changelogs of each stateful task, at the assignment.
-    """
+    """Compute the last assignment of a classic group again, with the end offsets of the changelogs by task."""
     task_of = application.task_of_partition()
     owner_of = {
         task_of[partition]: member.process_id
@@ -73,10 +148,7 @@ def predict_classic(
 
 
 def predict_streams(application: WatchedApplication, before: GroupSnapshot, snapshot: GroupSnapshot) -> PredictedTasks:
-    """Compute the target of a streams group from the previous one.
-
-    Raises AssignorError if the assignor raised an error, or its answer is invalid.
-    """
+    """Compute the target of a streams group from the previous one; raise AssignorError if the assignor fails."""
     previous = {member.id: member for member in before.members}
     tasks_of = {member.id: previous.get(member.id) for member in snapshot.members}
     by_process = _by_process(snapshot.members)
@@ -135,10 +207,7 @@ def awaited_copies(application: WatchedApplication, predicted: PredictedTasks) -
 
 
 def rounds_to_converge(application: WatchedApplication, predicted: PredictedTasks) -> int | None:
-    """Return how many more rebalances the assignor needs if every copy has caught up at the next one; 0 if none.
-
-    The result is None if it is larger than 50, or the assignor fails.
-    """
+    """Return how many rebalances the assignor needs if every copy has caught up at the next one; None beyond 50."""
     state, columns = predicted.state, predicted.columns
     assignor = application.assignor({})
     for number in range(_MAX_ROUNDS):
@@ -160,17 +229,11 @@ def _next_state(state: ApplicationState, columns: AssignmentColumns) -> Applicat
     lags[stateful] = np.where(columns.standby[stateful], 0, lags[stateful])
     owned = stateful[columns.active[stateful] != UNASSIGNED]
     lags[owned, columns.active[owned]] = LATEST_OFFSET
-    active, standby = _tasks_by_client(state, columns)
-    return replace(state, lags=lags, previous_active=active, previous_standby=standby)
-
-
-def _tasks_by_client(
-    state: ApplicationState, columns: AssignmentColumns
-) -> tuple[list[tuple[TaskId, ...]], list[tuple[TaskId, ...]]]:
     ids, clients = state.tasks.ids, range(len(state.clients))
-    active = [tuple(ids[row] for row in np.flatnonzero(columns.active == client).tolist()) for client in clients]
-    standby = [tuple(ids[row] for row in np.flatnonzero(columns.standby[:, client]).tolist()) for client in clients]
-    return active, standby
+    held = [np.flatnonzero(columns.active == client).tolist() for client in clients]
+    copies = [np.flatnonzero(columns.standby[:, client]).tolist() for client in clients]
+    active, standby = ([tuple(ids[row] for row in rows) for rows in of_clients] for of_clients in (held, copies))
+    return replace(state, lags=lags, previous_active=active, previous_standby=standby)
 
 
 def _classic_client(
@@ -257,3 +320,184 @@ def _withhold(
     return replace(
         predicted, active=active, standby=standby, withheld=frozenset(withheld), may_wait=frozenset(may_wait)
     )
+
+
+class PredictionVerdict(StrEnum):
+    """How a new assignment compares with the predicted one."""
+
+    MATCHED = "matched"
+    DIFFERS = "differs"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedPrediction:
+    """A new assignment and what was predicted.
+
+    Attributes:
+        verdict: whether they are equal.
+        predicted: the prediction; None if there is none.
+        differences: the tasks that are elsewhere.
+        reason: why the verdict is unknown; empty otherwise.
+    """
+
+    verdict: PredictionVerdict
+    predicted: PredictedAssignment | None
+    differences: tuple[TaskDifference, ...] = ()
+    reason: str = ""
+
+
+_MAX_ORDERS = 8
+"""Limit of the orders of members that are tried."""
+
+
+def predict_coordinated_consumers(
+    consumers: WatchedConsumers, assignor: ConsumerAssignor, before: GroupSnapshot, snapshot: GroupSnapshot
+) -> Iterator[PredictedAssignment]:
+    """Yield the target of a group of the consumer protocol for each possible order of its members."""
+    previous = {member.id: member for member in before.members}
+    of_instance = {member.instance_id: member for member in before.members if member.instance_id}
+    members = []
+    for member in snapshot.members:
+        # A static member that returns has a new id, and the target of its old one.
+        held = previous.get(member.id) or of_instance.get(member.instance_id or "")
+        members.append(replace(member, owned=() if held is None else held.owned))
+    yield predict_consumers(consumers, assignor, members)
+    for new in [member for member in members if member.id not in previous][: _MAX_ORDERS - 1]:
+        yield predict_consumers(consumers, assignor, [*(member for member in members if member is not new), new])
+
+
+def predict_consumers(
+    consumers: WatchedConsumers, assignor: ConsumerAssignor, members: Sequence[SnapshotMember]
+) -> PredictedAssignment:
+    """Compute the assignment of a consumer group; partitions are withheld that another member must revoke first."""
+    state = ConsumerGroupState.of((_reported(member, consumers) for member in members), consumers.topics)
+    answer = assignor.assign(state)
+    process_of = [member.process_id for member in members]
+    return PredictedAssignment(
+        tasks=consumers.task_names,
+        active={
+            str(state.topic_partition(key)): process
+            for process, keys in zip(process_of, answer.partitions, strict=True)
+            for key in keys
+        },
+        withheld=frozenset(str(state.topic_partition(key)) for key, _ in answer.withheld),
+        may_wait=frozenset(),
+        standby={},
+    )
+
+
+def _reported(member: SnapshotMember, consumers: WatchedConsumers) -> ConsumerMember:
+    """Return what a member reported; it subscribes by pattern to the topics that match now."""
+    pattern = None if member.pattern is None else compile_pattern(member.pattern)
+    matching = [] if pattern is None else [topic.name for topic in consumers.topics if pattern.fullmatch(topic.name)]
+    return ConsumerMember(
+        member_id=member.id,
+        topics=tuple(dict.fromkeys((*member.topics, *matching))),
+        instance_id=member.instance_id,
+        rack=member.rack,
+        owned=member.owned,
+        generation=member.generation,
+        user_data_generation=member.user_data_generation,
+    )
+
+
+def compare_assignment(
+    watched: WatchedGroup, snapshot: GroupSnapshot, last: GroupSnapshot | None, assigned: GroupSnapshot | None
+) -> ComparedPrediction:
+    """Compare a new assignment with the predicted one.
+
+    `last`: the snapshot of the poll before; None at the first. `assigned`: the last snapshot with another assignment;
+    None if there was none. The result is unknown if the prediction depends on what no poll has shown.
+    """
+    if snapshot.error_code:
+        return unknown_prediction("the leader sent an error code")
+    try:
+        if isinstance(watched, WatchedConsumers):
+            return _compare_consumers(watched, snapshot, assigned)
+        assert isinstance(watched, WatchedApplication)
+        if not snapshot.is_coordinated:
+            return _compare_classic(watched, snapshot, {} if last is None else last.changelog_ends)
+        if assigned is None or not _has_target(assigned, snapshot):
+            return unknown_prediction("the target before it was not seen")
+        return _compare_target([predict_streams(watched, assigned, snapshot)], snapshot, assigned)
+    except AssignorError as error:
+        return unknown_prediction(str(error))
+
+
+def unknown_prediction(reason: str) -> ComparedPrediction:
+    """Return that an assignment could not be compared, and why."""
+    return ComparedPrediction(PredictionVerdict.UNKNOWN, None, reason=reason)
+
+
+def _compare_consumers(
+    watched: WatchedConsumers, snapshot: GroupSnapshot, assigned: GroupSnapshot | None
+) -> ComparedPrediction:
+    if watched.assignor is None:
+        return unknown_prediction(f"assignor '{watched.assignor_name}' is not Kafka's")
+    if _has_other_topics(watched, snapshot):
+        return unknown_prediction("topics or partitions have changed since the group was stable")
+    for member in snapshot.members:
+        if member.pattern is not None and compile_pattern(member.pattern) is None:
+            return unknown_prediction(f"the pattern of a subscription is too complex to match: {member.pattern}")
+    if not snapshot.is_coordinated:
+        return _closest([predict_consumers(watched, watched.assignor, snapshot.members)], snapshot)
+    if assigned is None or not _has_target(assigned, snapshot):
+        return unknown_prediction("the target before it was not seen")
+    predictions = predict_coordinated_consumers(watched, watched.assignor, assigned, snapshot)
+    return _compare_target(predictions, snapshot, assigned)
+
+
+def _compare_classic(
+    application: WatchedApplication, snapshot: GroupSnapshot, earlier: Mapping[str, int]
+) -> ComparedPrediction:
+    """Compare with the end offsets after the assignment and, if that differs, with those before it."""
+    stateful = [str(task.id) for task in application.tasks if task.is_stateful]
+    if missing := [task for task in stateful if task not in snapshot.changelog_ends]:
+        return unknown_prediction(f"the end offsets of the changelogs of {len(missing)} tasks are unknown")
+    ends = (snapshot.changelog_ends, {**snapshot.changelog_ends, **earlier})
+    return _closest((predict_classic(application, snapshot, of_poll) for of_poll in ends), snapshot)
+
+
+def _has_target(before: GroupSnapshot, snapshot: GroupSnapshot) -> bool:
+    return before.protocol == snapshot.protocol and before.epoch is not None and snapshot.epoch is not None
+
+
+def _compare_target(
+    predictions: Iterable[PredictedAssignment], snapshot: GroupSnapshot, before: GroupSnapshot
+) -> ComparedPrediction:
+    """Compare a target with predictions from that of an earlier poll, which need not be the previous one."""
+    assert snapshot.epoch is not None
+    assert before.epoch is not None
+    compared = _closest(predictions, snapshot)
+    passed = snapshot.epoch - before.epoch
+    if compared.differences and passed != 1:
+        return unknown_prediction(f"{passed} targets since the last poll; shorten the interval")
+    if compared.differences and snapshot.has_outdated_target:
+        return unknown_prediction("members have changed since the target was computed")
+    return compared
+
+
+def _closest(predictions: Iterable[PredictedAssignment], snapshot: GroupSnapshot) -> ComparedPrediction:
+    """Compare with each prediction until one holds; return the comparison with the fewest differences."""
+    best: ComparedPrediction | None = None
+    for predicted in predictions:
+        differences = find_differences(predicted, snapshot)
+        verdict = PredictionVerdict.DIFFERS if differences else PredictionVerdict.MATCHED
+        if best is None or len(differences) < len(best.differences):
+            best = ComparedPrediction(verdict, predicted, differences)
+        if not differences:
+            break
+    assert best is not None
+    return best
+
+
+def _has_other_topics(watched: WatchedConsumers, snapshot: GroupSnapshot) -> bool:
+    """Return whether topics have appeared, grown or disappeared since the group was observed, in a stable state."""
+    targets = set(snapshot.target_actives())
+    if not targets <= set(watched.task_names):
+        return True
+    subscribed = {topic for member in snapshot.members for topic in member.topics}
+    assigned = {task.rpartition("-")[0] for task in targets}
+    known = {topic.name for topic in watched.topics}
+    return snapshot.phase is not GroupPhase.STABLE and not (known & subscribed) <= assigned

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from scenarios.kafka.observation.observation import GroupKind, GroupPhase, GroupSnapshot
 from scenarios.watch.monitor import MonitorStatus
-from scenarios.watch.polls import PredictionVerdict
+from scenarios.watch.prediction import PredictionVerdict
 from scenarios.watch.watch_events import ALARMS, EventKind
 
 PREFIX: Final = "assignor_sim_watch_"
@@ -27,10 +27,8 @@ class WatchStatus:
 
     Attributes:
         group: `application.id` or `group.id`.
-        is_unreachable: whether the alarm `unreachable` is active.
         last_poll_ms: time of the last successful poll, since 1970; None before the first.
         polls: number of successful polls.
-        poll_duration_s: duration of the last successful poll.
     """
 
     group: str
@@ -48,20 +46,23 @@ class WatchMetric:
 
     Attributes:
         name: its name without prefix; that of a counter ends with `_total`.
-        kind: its type.
         help: one sentence.
-        labels: names of its labels besides `group`.
         read: returns its values; none while they are unknown.
+        labels: names of its labels besides `group`.
         streams_only: whether only Kafka Streams has it.
     """
 
     name: str
-    kind: Literal["gauge", "counter"]
     unit: str
     help: str
-    labels: tuple[str, ...]
     read: Callable[[WatchStatus], Iterator[LabeledValue]]
+    labels: tuple[str, ...] = ()
     streams_only: bool = False
+
+    @property
+    def kind(self) -> Literal["gauge", "counter"]:
+        """Return the type."""
+        return "counter" if self.name.endswith("_total") else "gauge"
 
     @property
     def full_name(self) -> str:
@@ -134,150 +135,109 @@ def _lag(snapshot: GroupSnapshot) -> int | None:
 METRICS: Final = (
     WatchMetric(
         "up",
-        "gauge",
         "",
         "Whether the last poll succeeded: 1, or 0 while the alarm unreachable is active.",
-        (),
         _plain(lambda status: not status.is_unreachable),
     ),
     WatchMetric(
         "last_poll_timestamp_seconds",
-        "gauge",
         "seconds since 1970",
         "Time of the last successful poll.",
-        (),
         _plain(lambda status: _seconds(status.last_poll_ms)),
     ),
     WatchMetric(
         "poll_duration_seconds",
-        "gauge",
         "seconds",
         "Duration of the last successful poll.",
-        (),
         _plain(lambda status: status.poll_duration_s if status.polls else None),
     ),
-    WatchMetric("polls_total", "counter", "polls", "Successful polls.", (), _plain(lambda status: status.polls)),
-    WatchMetric(
-        "failed_polls_total", "counter", "polls", "Failed polls.", (), _plain(lambda status: status.failed_polls)
-    ),
-    WatchMetric("group_phase", "gauge", "", "1 for the current phase of the group, 0 for others.", ("phase",), _phases),
+    WatchMetric("polls_total", "polls", "Successful polls.", _plain(lambda status: status.polls)),
+    WatchMetric("failed_polls_total", "polls", "Failed polls.", _plain(lambda status: status.failed_polls)),
+    WatchMetric("group_phase", "", "1 for the current phase of the group, 0 for others.", _phases, labels=("phase",)),
     WatchMetric(
         "members",
-        "gauge",
         "members",
         "Members of the group: stream threads, or consumers.",
-        (),
         _of_snapshot(lambda snapshot: len(snapshot.member_ids)),
     ),
     WatchMetric(
         "processes",
-        "gauge",
         "processes",
         "Kafka Streams processes of the members; missing while a classic group rebalances.",
-        (),
         _of_snapshot(lambda snapshot: len(snapshot.clients()) if snapshot.members or not snapshot.member_ids else None),
         streams_only=True,
     ),
     WatchMetric(
-        "tasks",
-        "gauge",
-        "tasks",
-        "Active tasks, standbys with warm-ups, and tasks without owner.",
-        ("role",),
-        _tasks,
+        "tasks", "tasks", "Active tasks, standbys with warm-ups, and tasks without owner.", _tasks, labels=("role",)
     ),
     WatchMetric(
         "rebalances_total",
-        "counter",
         "rebalances",
         "Rebalances since the start of the watch, by generation or epoch.",
-        (),
         _plain(lambda status: status.monitor.rebalances),
     ),
     WatchMetric(
         "predictions_total",
-        "counter",
         "assignments",
         "New assignments by comparison with their prediction.",
-        ("result",),
         _predictions,
+        labels=("result",),
     ),
     WatchMetric(
         "tasks_not_as_predicted",
-        "gauge",
         "tasks",
         "Tasks of the last compared assignment that are not where they were predicted.",
-        (),
         _plain(lambda status: status.monitor.tasks_elsewhere),
     ),
     WatchMetric(
         "next_rebalance_timestamp_seconds",
-        "gauge",
         "seconds since 1970",
         "Time of the next scheduled rebalance; missing if none is.",
-        (),
         _of_snapshot(lambda snapshot: _seconds(snapshot.next_rebalance_at_ms or None)),
         streams_only=True,
     ),
     WatchMetric(
         "warmups",
-        "gauge",
         "task copies",
         "Copies that must catch up before tasks move to them.",
-        (),
         _plain(lambda status: status.monitor.warmups),
         streams_only=True,
     ),
     WatchMetric(
         "warmup_lag_records_max",
-        "gauge",
         "records",
         "Largest lag of a copy that must catch up, at the last rebalance.",
-        (),
         _plain(lambda status: status.monitor.max_warmup_lag),
         streams_only=True,
     ),
     WatchMetric(
         "expected_convergence_timestamp_seconds",
-        "gauge",
         "seconds since 1970",
         "Time at which the last task has moved if every copy catches up in time; missing if none moves.",
-        (),
         _plain(lambda status: _seconds(status.monitor.expected_end_ms)),
         streams_only=True,
     ),
     WatchMetric(
-        "source_lag_records",
-        "gauge",
-        "records",
-        "Records of the source topics that are not committed.",
-        (),
-        _of_snapshot(_lag),
+        "source_lag_records", "records", "Records of the source topics that are not committed.", _of_snapshot(_lag)
     ),
     WatchMetric(
         "stalled_tasks",
-        "gauge",
         "tasks",
         "Tasks without progress, although records arrive, or without owner.",
-        (),
         _plain(lambda status: status.monitor.stalled_tasks),
     ),
     WatchMetric(
         "stalled_seconds_max",
-        "gauge",
         "seconds",
         "Longest time without progress or owner of a task.",
-        (),
         _plain(lambda status: status.monitor.max_stalled_ms / 1000),
     ),
     WatchMetric(
         "predicted_downtime_seconds",
-        "gauge",
         "seconds",
         "Predicted downtime of stalled tasks if their process has crashed (maximum).",
-        (),
         _plain(lambda status: status.monitor.predicted_down_ms / 1000),
     ),
-    WatchMetric("alarm_active", "gauge", "", "Whether an alarm is active: 1 or 0.", ("alarm",), _alarms),
+    WatchMetric("alarm_active", "", "Whether an alarm is active: 1 or 0.", _alarms, labels=("alarm",)),
 )
 """All metrics; every metric has the label `group`."""

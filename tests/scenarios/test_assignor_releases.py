@@ -14,7 +14,7 @@ import pytest
 from assignor_sim.api.releases import releases
 from assignor_sim.api.running import run
 from pipeline.advise.space import with_current_assignor
-from scenarios.checkup.base import base_document
+from scenarios.checkup.situations import base_document
 from scenarios.language.errors import SweepError
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.load import Scenario, loads

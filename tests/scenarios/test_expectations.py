@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.language.conditions import parse_condition
+from scenarios.language.outcome_entries import parse_condition
 from simulator.results.run_metrics import COMPARISONS, MetricUnit
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 

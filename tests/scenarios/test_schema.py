@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.language.broker_configs import BrokerConfigs
-from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
+from scenarios.language.client_configs import AssignorConfigs, StreamsConfigs
+from scenarios.language.cluster_entries import BrokerConfigs
 from scenarios.language.units import (
     parse_bytes,
     parse_bytes_per_s,

@@ -11,8 +11,8 @@ import pytest
 
 from assignors.model.assignment import AssignmentColumns
 from scenarios.problems import Problem, answer_differences, parse_problem, solve_problem
-from scenarios.suite.benchmark import benchmark_cases
 from scenarios.suite.scale_shapes import SHAPES
+from scenarios.suite.standard import benchmark_cases
 from tools import benchmark_instances as instances
 from tools import leaderboard
 from tools.benchmark_instances import (

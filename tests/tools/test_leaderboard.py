@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.suite.benchmark import benchmark_cases
+from scenarios.suite.standard import benchmark_cases
 from tools.benchmark_instances import ENTRIES
 from tools.leaderboard import BEGIN, END, PAGE, RUNS, Leaderboard, csv_text, measure, page, read_rows
 

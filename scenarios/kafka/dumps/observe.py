@@ -59,7 +59,7 @@ from scenarios.kafka.observation.observation import (
     matching_racks,
 )
 from scenarios.kafka.observation.releases import with_logged_release
-from scenarios.language.consumer_configs import strategy_name
+from scenarios.language.client_configs import strategy_name
 from scenarios.language.errors import format_list
 from scenarios.language.units import parse_duration_ms
 

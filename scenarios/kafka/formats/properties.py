@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.language.section import config_keys
-from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
+from scenarios.language.client_configs import MISPLACED_CONFIGS, StreamsConfigs
+from scenarios.language.fields import config_keys
 
 _KEY_VALUE = re.compile(r"(?P<key>(?:\\.|[^\\=:\s])+)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)

@@ -48,9 +48,9 @@ from scenarios.kafka.observation.observation import (
     sort_tasks,
     with_stated_racks,
 )
-from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.cluster_entries import BrokerConfigs
 from scenarios.language.errors import format_list
-from scenarios.language.section import config_keys
+from scenarios.language.fields import config_keys
 from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL
 
 _STREAMS_PROTOCOL: Final = "stream"

@@ -41,7 +41,7 @@ from scenarios.kafka.observation.scenario_lines import (
     rack_lines,
     unmodeled_configs,
 )
-from scenarios.language.consumer_configs import DEFAULT_STRATEGY, ConsumerConfigs, strategy_name
+from scenarios.language.client_configs import DEFAULT_STRATEGY, ConsumerConfigs, strategy_name
 from scenarios.language.consumer_entries import POLL_MS
 from scenarios.language.units import format_duration
 

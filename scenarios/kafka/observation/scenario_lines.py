@@ -16,16 +16,16 @@ from scenarios.kafka.observation.observation import (
     ObservedProcess,
     ObservedTopic,
 )
-from scenarios.language.broker_configs import LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs
-from scenarios.language.configs_outside_model import ConfigsOutsideTheModel, UnmodeledConfig
-from scenarios.language.consumer_configs import ConsumerConfigs
-from scenarios.language.section import ScenarioSection, config_keys
-from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
+from scenarios.language.client_configs import MISPLACED_CONFIGS, ConsumerConfigs, StreamsConfigs
+from scenarios.language.cluster_entries import LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs
+from scenarios.language.fields import ScenarioSection, config_keys
 from scenarios.language.units import format_duration
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
     CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+    ConfigsOutsideTheModel,
+    UnmodeledConfig,
 )
 
 _DEFAULT_RECORD_BYTES: Final = 1_000

@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from assignor_sim.watching.exporter import MetricsAddress, StatusCollector, parse_address, serve_metrics
+from assignor_sim.watching.outputs import MetricsAddress, StatusCollector, parse_address, serve_metrics
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_metrics import METRICS, WatchStatus

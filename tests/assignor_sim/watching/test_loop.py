@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from assignor_sim.watching.loop import StoppedBySignal, StopSignals
+from assignor_sim.watching.group_watcher import StoppedBySignal, StopSignals
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from scenarios.checkup.base import deployment, group_document
-from scenarios.checkup.group_situations import group_situations
-from scenarios.checkup.situations import SLOWDOWN, Situation
+from scenarios.checkup.situations import SLOWDOWN, Situation, deployment, group_document, group_situations
 from scenarios.load import Scenario, load, loads
 
 BOTH = """

@@ -9,8 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from scenarios.checkup.base import base_document, deployment
-from scenarios.checkup.situations import SLOWDOWN, Situation, standard_situations
+from scenarios.checkup.situations import SLOWDOWN, Situation, base_document, deployment, standard_situations
 from scenarios.load import Scenario, load, loads
 from scenarios.run import run
 from scenarios.shipped import list_applications

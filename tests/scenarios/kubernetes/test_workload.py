@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kubernetes.zones import place_pods, skew
+from scenarios.kubernetes.workload import place_pods, skew
 from scenarios.load import ScenarioError
 from simulator.world.pod_events import NodeDrain, StatefulSetUpdate, Volume
 from tests.scenarios.kubernetes.manifests import ZONES, budget, claims, load_manifest, spread, workload

@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
+from scenarios.language.cluster_entries import BrokerConfigs, GroupOverrides
 from scenarios.language.errors import ScenarioError
-from scenarios.language.section import config_keys
+from scenarios.language.fields import config_keys
 from scenarios.language.streams_group_configs import (
     BROKER_PREFIX,
+    GROUP_PREFIX,
     STREAMS_GROUP_CONFIGS,
     Effect,
     StreamsGroupConfig,
-    broker_configs_with,
-    group_configs_with,
+    streams_group_configs,
     unknown_key_message,
 )
 from scenarios.load import Scenario, loads
@@ -64,17 +64,17 @@ def test_only_configs_with_another_effect_cause_a_warning(config: StreamsGroupCo
 
 
 def test_modeled_configs_are_those_of_the_schema() -> None:
-    assert set(broker_configs_with(Effect.MODELED)) == {
+    assert set(streams_group_configs(Effect.MODELED, BROKER_PREFIX)) == {
         key for key in config_keys(BrokerConfigs) if key.startswith(BROKER_PREFIX)
     }
-    assert set(group_configs_with(Effect.MODELED)) == config_keys(GroupOverrides)
+    assert set(streams_group_configs(Effect.MODELED, GROUP_PREFIX)) == config_keys(GroupOverrides)
     defaults = {field.alias: field.default for field in BrokerConfigs.model_fields.values()}
-    for key, config in broker_configs_with(Effect.MODELED).items():
+    for key, config in streams_group_configs(Effect.MODELED, BROKER_PREFIX).items():
         assert str(defaults[key]) == config.default
 
 
 def test_override_has_the_effect_of_the_brokers_config() -> None:
-    for config in group_configs_with(Effect.MODELED).values():
+    for config in streams_group_configs(Effect.MODELED, GROUP_PREFIX).values():
         minimum = (f"cluster.configs.group.streams.min.{config.name}", "1s")
         limit = [minimum] if f"group.streams.min.{config.name}" in config_keys(BrokerConfigs) else []
         group = (f"application.group_configs.{config.group_key}", "9s")

@@ -14,9 +14,13 @@ import pytest
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.plan_files import BatchLimits
 from scenarios.language.errors import ScenarioError
-from scenarios.planning.imported_plans import STATUS, evaluate_imported_plan, read_imported_plan
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
-from scenarios.planning.strategy_results import StrategyResult
+from scenarios.planning.strategy_results import (
+    IMPORTED_STATUS,
+    StrategyResult,
+    evaluate_imported_plan,
+    read_imported_plan,
+)
 from tests.scenarios.planning.clusters import REPLICAS, build_cluster, build_input
 
 
@@ -41,7 +45,7 @@ def evaluate(folder: Path, *entries: Mapping[str, Any], plan_input: PlanInput | 
 def test_changes_keep_the_order_of_the_file(tmp_path: Path) -> None:
     result = evaluate(tmp_path, entry("payments", 0, 3, 1), entry("orders", 0, 1, 3))
     assert result.strategy == str(tmp_path / "plan.json")
-    assert result.status == STATUS
+    assert result.status == IMPORTED_STATUS
     assert [change.key for change in result.changes] == [TopicPartition("payments", 0), TopicPartition("orders", 0)]
     assert (result.figures["replicas_moved"], result.figures["replicas_moved_bound"]) == (2, 2)
     assert set(result.files) == {"reassignment.json", "election.json", "rollback.json"}

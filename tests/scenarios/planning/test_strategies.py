@@ -10,7 +10,7 @@ import pytest
 from assignors.errors import UnknownAssignorError
 from assignors.replicas.planning import PlanError
 from scenarios.language.errors import ScenarioError
-from scenarios.planning.strategies import StrategyOptions, build_strategies, strategy_parameters
+from scenarios.planning.plan_input import StrategyOptions, build_strategies, strategy_parameters
 
 
 def test_only_given_options_become_parameters() -> None:

@@ -12,8 +12,7 @@ from assignors.errors import AssignorError
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus, ReplicaAssignor
 from assignors.replicas.state import BrokerState, ClusterState
 from scenarios.kafka.plan_files import BatchLimits
-from scenarios.planning.plan_input import PlanInput, PlanOptions
-from scenarios.planning.strategies import build_strategies
+from scenarios.planning.plan_input import PlanInput, PlanOptions, build_strategies
 from scenarios.planning.strategy_results import StrategyResult, compute_min_moves, current_figures, run_strategies
 from tests.scenarios.planning.clusters import GB, build_cluster, build_input
 

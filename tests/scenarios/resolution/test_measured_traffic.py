@@ -12,8 +12,8 @@ from scenarios.resolution.measured_traffic import read_measured_traffic
 from simulator.world.disturbances import Join, Leave, TrafficChange
 from simulator.world.world import Topic
 from tests.scenarios.ingested_folders import Row, rate_row, rows_of_day, write_ingested_folder
-from tests.scenarios.references.test_imported_files import Folder
 from tests.scenarios.scenario_texts import SMALL
+from tests.scenarios.test_references import Folder
 
 HOUR = 3_600_000
 WITHOUT_RATES = SMALL.replace("partitions: 4, bytes_per_s: 4 MB/s, size: 8 GB}", "partitions: 4}")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from scenarios.language import unmodeled_configs as client_configs
-from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
+from scenarios.language.client_configs import MISPLACED_CONFIGS, StreamsConfigs
+from scenarios.language.cluster_entries import BrokerConfigs, GroupOverrides
 from scenarios.language.errors import ScenarioError
-from scenarios.language.section import config_keys
-from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
+from scenarios.language.fields import config_keys
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,

@@ -6,9 +6,8 @@ import hashlib
 import json
 from collections import Counter
 
-from scenarios.suite.benchmark import SCENARIOS_PER_FAMILY, benchmark_cases
-from scenarios.suite.families import FAMILIES, PLACEMENTS
-from scenarios.suite.standard import KNOWN_PROBLEMS, standard_suite
+from scenarios.suite.documents import FAMILIES, PLACEMENTS
+from scenarios.suite.standard import KNOWN_PROBLEMS, SCENARIOS_PER_FAMILY, benchmark_cases, standard_suite
 
 
 def test_every_random_family_has_its_first_scenarios() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from assignors.containment.contained import fingerprint
 from scenarios.load import loads
-from scenarios.suite.documents import document_text
-from scenarios.suite.families import FAMILIES, PLACEMENTS
+from scenarios.suite.documents import FAMILIES, PLACEMENTS, document_text
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape, scale_state, without_some_clients
 from scenarios.suite.standard import FAMILY_DESCRIPTIONS, KNOWN_PROBLEMS, SCALE, VERSION, SuiteCase, standard_suite
 from simulator.random_streams import random_stream

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from assignor_sim.watching.exporter import MetricsAddress, StatusCollector, serve_metrics
+from assignor_sim.watching.outputs import MetricsAddress, StatusCollector, serve_metrics
 from scenarios.kafka.observation.observation import TaskProgress
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_metrics import WatchStatus

@@ -22,8 +22,7 @@ from scenarios.kafka.observation.observation import (
     SnapshotMember,
 )
 from scenarios.load import Scenario
-from scenarios.watch.watched_consumers import WatchedConsumers
-from scenarios.watch.watched_group import WatchedGroup
+from scenarios.watch.watched_group import WatchedConsumers, WatchedGroup
 from simulator.results.trace import Round, Trace
 from tests.scenarios.watch.simulated_polls import (
     COMMIT_MS,

@@ -29,8 +29,7 @@ from scenarios.load import Scenario, loads
 from scenarios.run import run
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.watch_events import WatchEvent
-from scenarios.watch.watched_application import WatchedApplication
-from scenarios.watch.watched_group import WatchedGroup
+from scenarios.watch.watched_group import WatchedApplication, WatchedGroup
 from simulator.flows.task_states import TaskState
 from simulator.processes.run_options import RunOptions
 from simulator.results.trace import CapturedRound, Round, Trace

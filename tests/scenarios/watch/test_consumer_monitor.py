@@ -10,7 +10,7 @@ import pytest
 
 from scenarios.kafka.observation.observation import GroupPhase
 from scenarios.watch.monitor import GroupMonitor
-from scenarios.watch.polls import PredictionVerdict
+from scenarios.watch.prediction import PredictionVerdict
 from scenarios.watch.watch_events import EventKind, EventLevel
 from tests.counts import few_or
 from tests.scenarios.watch.simulated_consumers import CLASSIC, COORDINATED, random_consumers, watch_consumers

@@ -8,9 +8,8 @@ import pytest
 
 from assignors.errors import UnknownAssignorError
 from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, ObservationError
-from scenarios.watch.assignment_comparison import compare_assignment
-from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
-from scenarios.watch.watched_consumers import WatchedConsumers
+from scenarios.watch.prediction import ComparedPrediction, PredictionVerdict, compare_assignment
+from scenarios.watch.watched_group import WatchedConsumers
 from tests.scenarios.kafka.live.test_consumer_group import observed
 from tests.scenarios.watch.test_prediction import exchange
 from tests.scenarios.watch.watched_groups import CONSUMERS, recorded_consumers

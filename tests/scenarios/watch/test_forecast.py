@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from scenarios.watch import forecast
-from scenarios.watch.forecast import MAX_SIMULATIONS, SimulatedDowntimes
+from scenarios.watch import monitor
+from scenarios.watch.monitor import MAX_SIMULATIONS, SimulatedDowntimes
 from scenarios.watch.watched_group import WatchedGroup
 from tests.scenarios.watch.watched_groups import recorded_consumers
 
@@ -23,7 +23,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         processes.append(process)
         return {TASK: 1_000 * len(processes)}
 
-    monkeypatch.setattr(forecast, "simulate_crash", simulate)
+    monkeypatch.setattr(monitor, "simulate_crash", simulate)
     return processes
 
 

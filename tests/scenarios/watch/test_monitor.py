@@ -13,7 +13,7 @@ from scenarios.kafka.observation.observation import GroupPhase
 from scenarios.language.yaml_reader import read_yaml
 from scenarios.shipped import find_scenario
 from scenarios.watch.monitor import GroupMonitor
-from scenarios.watch.polls import PredictionVerdict
+from scenarios.watch.prediction import PredictionVerdict
 from scenarios.watch.watch_events import EventKind
 from tests.counts import few_or
 from tests.scenarios.watch.random_documents import random_document

@@ -9,8 +9,8 @@ import pytest
 from assignors.model.ids import TaskId
 from assignors.model.state import LATEST_OFFSET
 from scenarios.kafka.observation.observation import GroupSnapshot
-from scenarios.watch.predicted_assignment import find_differences
 from scenarios.watch.prediction import (
+    find_differences,
     lag_of,
     merged_offset_sums,
     predict_classic,

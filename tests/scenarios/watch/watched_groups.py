@@ -8,9 +8,9 @@ from functools import cache
 
 from scenarios.kafka.live.group_polling import PolledGroup, PolledObserver, TaskPartitions, poll_group, with_offsets
 from scenarios.kafka.observation.observation import GroupPhase, GroupSnapshot, TaskProgress
-from scenarios.watch.polls import ComparedPrediction, Poll
-from scenarios.watch.watched_application import WatchedApplication
-from scenarios.watch.watched_consumers import WatchedConsumers
+from scenarios.watch.prediction import ComparedPrediction
+from scenarios.watch.rules import Poll
+from scenarios.watch.watched_group import WatchedApplication, WatchedConsumers
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
 GROUP = "shop"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scenarios.watch.rules.assignments import rebalance_cause
+from scenarios.watch.rules import rebalance_cause
 from tests.scenarios.watch.watched_groups import recorded_consumers, recorded_group
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.kafka.observation.observation import GroupPhase
-from scenarios.watch.rules.group_states import GroupStates
+from scenarios.watch.rules import GroupStates
 from scenarios.watch.watch_events import EventKind, EventLevel
 from tests.scenarios.watch.watched_groups import PollSequence, recorded_group
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenarios.watch.polls import ComparedPrediction, PredictionVerdict
-from scenarios.watch.prediction import predict_classic
-from scenarios.watch.rules.probing import Probing
+from scenarios.watch.prediction import ComparedPrediction, PredictionVerdict, predict_classic
+from scenarios.watch.rules import Probing
 from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
 from tests.scenarios.watch.watched_groups import PollSequence, recorded_group
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from scenarios.kafka.observation.observation import GroupPhase, SnapshotMember
-from scenarios.watch.rules.progress import ProgressRule
+from scenarios.watch.rules import ProgressRule
 from scenarios.watch.watch_events import EventLevel
 from tests.scenarios.watch.watched_groups import PollSequence, progress, recorded_group
 

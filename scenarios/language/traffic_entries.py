@@ -1,14 +1,62 @@
-"""The schema of `other_traffic`: producers and consumer groups of the cluster besides the application."""
+"""The schema of `other_traffic`, what else produces and consumes, and of `price`, what traffic between racks costs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from scenarios.language.fields import KafkaRelease, ListEntry, Name, TopicName
+from scenarios.language.fields import KafkaRelease, ListEntry, Name, NameList, ScenarioSection, TopicName, expands_to
 from scenarios.language.releases import NEWEST
-from scenarios.language.section import ScenarioSection
+from simulator.world.world import Price
+
+PRICES: Final[Mapping[str, Price]] = {
+    # AWS charges 0.01 for egress from a zone and 0.01 for ingress to a zone.
+    "aws": Price(
+        "aws", 0.02, "2026-11, lastweekinaws.com/blog/aws-cross-az-data-transfer-costs-more-than-aws-says", 0.01
+    ),
+    "azure": Price("azure", 0.0, "2026-11, docs.azure.cn/en-us/availability-zones/az-overview"),
+    "gcp": Price("gcp", 0.01, "2026-11, cloud.google.com/vpc/pricing"),
+}
+"""The known prices by provider."""
+
+
+UsdPerGb = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
+
+
+class PairPriceEntry(ScenarioSection):
+    """The price of traffic from some racks to others."""
+
+    from_racks: NameList = Field(alias="from", description="Rack of the sender, or a list of racks.")
+    to_racks: NameList = Field(alias="to", description="Rack of the receiver, or a list of racks.")
+    both_ways: bool = Field(default=False, description="Whether the price is also that of the opposite direction.")
+    usd_per_gb: UsdPerGb = Field(description="Price in US dollars.")
+    received_usd_per_gb: UsdPerGb | None = Field(
+        default=None,
+        description="The part of usd_per_gb that the receiver pays; default: the same fraction as of price.usd_per_gb.",
+    )
+
+
+class PriceEntry(ScenarioSection):
+    """The price of cross-rack traffic per gigabyte (10⁹ bytes)."""
+
+    provider: Name = Field(description="Cloud provider; prices of aws, azure and gcp are built in.")
+    usd_per_gb: UsdPerGb | None = Field(
+        default=None, description="Price in US dollars; default: the provider's built-in price."
+    )
+    received_usd_per_gb: UsdPerGb | None = Field(
+        default=None,
+        description="The part of usd_per_gb that the provider charges to the receiver; default: as the provider does, "
+        "or nothing.",
+    )
+    pairs: list[ListEntry[PairPriceEntry]] = Field(
+        default=[], description="Other prices for some pairs of racks, as between regions."
+    )
+
+
+PriceField = Annotated[PriceEntry, expands_to("provider")]
+
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 """The values of a producer's `compression.type`."""

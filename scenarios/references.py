@@ -1,24 +1,40 @@
-"""Resolve the clients of a scenario."""
+"""What other sections of a scenario refer to: imported files, brokers with their racks, and clients."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, Generic, TypeVar
 
 from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
+from scenarios.kafka.formats.broker_list import ListedBroker
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.topics import DescribedTopic
+from scenarios.language import paths
 from scenarios.language.application_entries import ClientEntry
-from scenarios.language.errors import did_you_mean, format_list, format_value
+from scenarios.language.client_configs import AssignorConfigs
+from scenarios.language.cluster_entries import BrokerEntry, BrokerPool, ClusterSection
+from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, parse_release
-from scenarios.language.streams_configs import AssignorConfigs
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.language.validation import SourceMap
-from scenarios.sampling.blueprint import MAX_CLIENTS, MAX_THREADS, ClientBlueprint
+from scenarios.sampling.blueprint import (
+    MAX_BROKERS,
+    MAX_CLIENTS,
+    MAX_PARTITIONS,
+    MAX_REPLICAS,
+    MAX_THREADS,
+    ClientBlueprint,
+)
 from simulator.world.group_configs import GroupConfigs
-from simulator.world.world import HeldTasks, OffsetReports
+from simulator.world.world import Broker, HeldTasks, OffsetReports
 
 _CLIENTS: ScenarioPath = ("clients",)
 MAX_TAG_KEY: Final = 20
@@ -142,10 +158,7 @@ def warn_about_leak(clients: str | None, source_map: SourceMap) -> None:
 
 
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:
-    """Resolve the clients, and report mistakes to `source_map`.
-
-    `threads`: the default number of threads.
-    """
+    """Resolve the clients, by default with `threads` threads each, and report mistakes."""
     draft = ResolvedClients(
         (), {}, is_complete=not invalid_entries(entries) and source_map.is_present(*_CLIENTS), origins={}
     )
@@ -239,3 +252,224 @@ def _process_id(
         source_map.add_mistake(path, f"{entry.process_id} is also the process id of '{used_ids[process_id]}'")
     used_ids[process_id] = entry.name
     return process_id
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedContent(Generic[T]):
+    """The parsed content of a file, whose name for messages is `source`."""
+
+    source: str
+    content: T
+
+
+class ImportedFiles:
+    """Reads the files and folders that a scenario names, relative to its folder.
+
+    `digests`: SHA-256 of each file or folder that was read, by name in the scenario.
+    """
+
+    def __init__(self, folder: Path, source_map: SourceMap, mistakes: Mistakes) -> None:
+        self._folder = folder
+        self._source_map = source_map
+        self._mistakes = mistakes
+        self.digests: dict[str, str] = {}
+
+    def read(
+        self,
+        path: paths.ScenarioPath,
+        name: str | None,
+        parse: Callable[[str], T],
+        max_bytes: int = MAX_IMPORT_BYTES,
+    ) -> ImportedContent[T] | None:
+        """Read and parse a file, and report mistakes.
+
+        `path`: the path of the file name in the scenario. `name`: the file name; None if not set. `max_bytes`: the
+        maximum size of the file. The result is None if the name is not set or the file is invalid.
+        """
+        if name is None:
+            return None
+        source = str(self._folder / name)
+        try:
+            text = read_text(Path(source), max_bytes, f"longer than {max_bytes:,} bytes")
+            self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
+            return ImportedContent(source, parse(text))
+        except UnreadableError as error:
+            self._source_map.add_mistake(path, f"'{error.place(source)}': {error}")
+        except FormatError as error:
+            self._mistakes.add(Mistake(source, error.line, "", str(error)))
+        self._source_map.mark_invalid(path)
+        return None
+
+    def read_folder(
+        self, path: paths.ScenarioPath, name: str, read: Callable[[Path], tuple[T, str]]
+    ) -> ImportedContent[T] | None:
+        """Read a folder, and report mistakes.
+
+        `path`: the path of the folder name in the scenario. `read`: the reader; returns the content and its SHA-256.
+        The result is None if the folder is invalid.
+        """
+        source = str(self._folder / name)
+        try:
+            content, digest = read(Path(source))
+            earlier = self.digests.get(name)  # of other tables of the folder
+            self.digests[name] = digest if earlier is None else hashlib.sha256((earlier + digest).encode()).hexdigest()
+            return ImportedContent(source, content)
+        except FormatError as error:
+            self._source_map.add_mistake(path, f"'{source}': {error}")
+        self._source_map.mark_invalid(path)
+        return None
+
+
+CLUSTER: ScenarioPath = ("cluster",)
+_BROKERS: ScenarioPath = (*CLUSTER, "brokers")
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """The resolved brokers.
+
+    Attributes:
+        known: all brokers; None if any of them is invalid.
+        source_map: collects mistakes in references to brokers.
+    """
+
+    known: tuple[Broker, ...] | None
+    source_map: SourceMap
+
+    @property
+    def ids(self) -> list[int]:
+        """Return the broker ids, in the order of the scenario."""
+        return [broker.id for broker in self.known or ()]
+
+    @property
+    def racks(self) -> list[str]:
+        """Return the racks with brokers, sorted."""
+        return sorted({broker.rack for broker in self.known or () if broker.rack is not None})
+
+    def check_rack(self, rack: str, path: ScenarioPath, others: Iterable[str] = ()) -> None:
+        """Report a rack that is neither a rack of brokers nor one of `others`."""
+        racks = sorted({*self.racks, *others})
+        if self.known is not None and rack not in racks:
+            known = format_list("racks", racks) if racks else "no broker has a rack"
+            self.source_map.add_mistake(path, f"unknown rack {format_value(rack)} ({known})")
+
+    def check_ids(self, ids: Sequence[int], path: ScenarioPath) -> bool:
+        """Report unknown and duplicate broker ids; return whether all are valid."""
+        duplicates = [broker for broker, count in Counter(ids).items() if count > 1]
+        if duplicates:
+            self.source_map.add_mistake(path, f"duplicate broker {duplicates[0]}")
+            return False
+        unknown = [broker for broker in ids if broker not in self.ids]
+        if self.known is not None and unknown:
+            self.source_map.add_mistake(path, f"unknown broker {unknown[0]} ({format_list('brokers', self.ids)})")
+            return False
+        return True
+
+    def check_placement(self, factor: int, path: ScenarioPath) -> bool:
+        """Report a replication factor that Kafka could not place; return whether it could."""
+        if self.known is None:
+            return False
+        if factor > len(self.known):
+            self.source_map.add_mistake(
+                path, f"{factor} replicas need at least as many brokers, but the cluster has {len(self.known)}"
+            )
+            return False
+        rackless = [broker.id for broker in self.known if broker.rack is None]
+        if rackless and len(rackless) < len(self.known):
+            rule = "Kafka places replicas only if all brokers have a rack or none has"
+            self.source_map.add_mistake(_BROKERS, f"{rule} ({format_list('brokers without rack', rackless)})")
+            return False
+        return True
+
+
+class PartitionBudget:
+    """The number of partitions and replicas that can still be added; exceeding it is a mistake."""
+
+    def __init__(self, source_map: SourceMap) -> None:
+        self._source_map = source_map
+        self._partitions = MAX_PARTITIONS
+        self._replicas = MAX_REPLICAS
+
+    def reserve(self, partitions: int, factor: int) -> bool:
+        """Reserve partitions with this replication factor; return whether they fit."""
+        self._partitions -= partitions
+        self._replicas -= partitions * factor
+        if self._partitions < 0:
+            limit = f"more than {MAX_PARTITIONS:,} partitions, internal topics included"
+        elif self._replicas < 0:
+            limit = f"more than {MAX_REPLICAS:,} replicas, internal topics included"
+        else:
+            return True
+        self._source_map.add_mistake(CLUSTER, f"{limit}: the maximum that can be simulated")
+        return False
+
+
+def resolve_brokers(
+    section: ClusterSection,
+    described: ImportedContent[tuple[ListedBroker, ...]] | None,
+    topics: ImportedContent[tuple[DescribedTopic, ...]] | None,
+    source_map: SourceMap,
+) -> Brokers:
+    """Resolve the brokers from the scenario, else from a file, else from the replicas of imported topics."""
+    return Brokers(_resolve(section, described, topics, source_map), source_map)
+
+
+def _resolve(
+    section: ClusterSection,
+    described: ImportedContent[tuple[ListedBroker, ...]] | None,
+    topics: ImportedContent[tuple[DescribedTopic, ...]] | None,
+    source_map: SourceMap,
+) -> tuple[Broker, ...] | None:
+    if not source_map.is_valid(*_BROKERS):
+        return None
+    if section.brokers is not None:
+        if section.files is not None and section.files.brokers is not None:
+            source_map.add_mistake(_BROKERS, "conflicts with cluster.from.brokers; remove one of the two")
+            return None
+        if isinstance(section.brokers, BrokerPool):
+            return _expand_pool(section.brokers, source_map)
+        return _list(section.brokers, source_map)
+    if described is not None:
+        return tuple(
+            Broker(broker.id, broker.rack, None, broker.capacity_bytes, broker.capacity_bytes_per_s)
+            for broker in described.content
+        )
+    if not source_map.is_valid(*CLUSTER, "from"):
+        return None
+    if topics is not None:
+        ids = {broker for topic in topics.content for replicas in topic.replicas for broker in replicas}
+        return tuple(Broker(broker) for broker in sorted(ids))
+    source_map.add_mistake(
+        CLUSTER, "no brokers; set brokers: {count: 3, racks: [az1, az2, az3]}, or from: {brokers: FILE}"
+    )
+    return None
+
+
+def _expand_pool(pool: BrokerPool, source_map: SourceMap) -> tuple[Broker, ...] | None:
+    if pool.count > MAX_BROKERS:
+        source_map.add_mistake((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
+        return None
+    racks = list(pool.racks or [])
+    limits = pool.restore, pool.capacity, pool.throughput, pool.replication
+    return tuple(
+        Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *limits) for i in range(pool.count)
+    )
+
+
+def _list(entries: Sequence[BrokerEntry], source_map: SourceMap) -> tuple[Broker, ...] | None:
+    brokers: dict[int, Broker] = {}
+    has_unique_ids = True
+    for i, entry in valid_entries(entries):
+        if entry.id in brokers:
+            source_map.add_mistake((*_BROKERS, i, "id"), f"{entry.id} is also the id of another broker")
+            has_unique_ids = False
+        brokers[entry.id] = Broker(
+            entry.id, entry.rack, entry.restore, entry.capacity, entry.throughput, entry.replication
+        )
+    if len(brokers) > MAX_BROKERS:
+        source_map.add_mistake(_BROKERS, f"{len(brokers):,} brokers are too many (maximum {MAX_BROKERS:,})")
+        return None
+    return tuple(brokers.values()) if has_unique_ids else None

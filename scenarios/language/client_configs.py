@@ -1,39 +1,72 @@
-"""The schema of application configs, with Kafka's keys and defaults.
+"""The schema of the configs of applications and of consumers, with Kafka's keys and defaults.
 
-The configs of brokers and topics are in `scenarios.language.broker_configs`.
+The configs of brokers, groups and topics are in `scenarios.language.cluster_entries`.
 
-Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`.
+Source: `org.apache.kafka.streams.StreamsConfig`; `org.apache.kafka.clients.consumer.ConsumerConfig`
+(`checkUnsupportedConfigsPostProcess` for configs that one group protocol rejects) and `ConsumerCoordinator` (the
+constructor, for the rebalance protocol that a list of assignors has in common).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from assignors.consumers.registry import ConsumerProtocol, built_in
+from assignors.consumers.selection import BROKER_RANGE, COOPERATIVE_STICKY
 from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
-from scenarios.language.errors import format_value
-from scenarios.language.fields import INT_MAX, Duration, Name, PositiveDuration, PositiveInt, Size
-from scenarios.language.member_configs import (
-    HEARTBEAT_INTERVAL_MS,
-    MAX_POLL_INTERVAL_MS,
-    METADATA_MAX_AGE_MS,
-    SESSION_TIMEOUT_MS,
-    HeartbeatInterval,
-    MetadataMaxAge,
-    SessionTimeout,
+from scenarios.language.errors import did_you_mean, format_value
+from scenarios.language.fields import (
+    INT_MAX,
+    Duration,
+    Name,
+    PositiveDuration,
+    PositiveInt,
+    ScenarioSection,
+    Size,
+    config_keys,
+    one_of,
 )
-from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import LONG_MAX
-from scenarios.language.unmodeled_configs import STREAMS_CONFIGS_OUTSIDE_THE_MODEL
+from scenarios.language.unmodeled_configs import CONSUMER_CONFIGS_OUTSIDE_THE_MODEL, STREAMS_CONFIGS_OUTSIDE_THE_MODEL
 from simulator.world.group_configs import MAX_UNCOMMITTED_BYTES, GroupProtocol
+
+SESSION_TIMEOUT_MS: Final = 45_000
+HEARTBEAT_INTERVAL_MS: Final = 3_000
+MAX_POLL_INTERVAL_MS: Final = 300_000
+METADATA_MAX_AGE_MS: Final = 300_000
+
+SessionTimeout = Annotated[
+    Duration,
+    Field(
+        alias="session.timeout.ms",
+        description="Time until the coordinator removes a crashed member of a classic group.",
+    ),
+]
+HeartbeatInterval = Annotated[
+    PositiveDuration,
+    Field(
+        alias="heartbeat.interval.ms",
+        description="Heartbeat interval of members of a classic group; less than the session timeout.",
+    ),
+]
+MetadataMaxAge = Annotated[
+    PositiveDuration,
+    Field(
+        alias="metadata.max.age.ms",
+        description="Interval at which the leader of a classic group reads how many partitions topics have.",
+    ),
+]
+
 
 MAX_TAGS: Final = 5
 """Kafka's maximum number of tags, in `rack.aware.assignment.tags` and per client."""
 
 _PROTOCOLS: Final = (GroupProtocol.CLASSIC.value, GroupProtocol.STREAMS.value)
 
+_GUARANTEES: Final = ("at_least_once", "exactly_once_v2")
 _KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
 
 
@@ -56,20 +89,13 @@ def _check_protocol(text: str) -> str:
 
 
 def _text_of_acks(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _check_acks(text: str) -> str:
-    if text not in ("all", "-1", "0", "1"):
-        raise ValueError(f"{format_value(text)} is not a value of acks (one of: all, -1, 0, 1)")
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return "all" if text == "-1" else text
 
 
-def _check_guarantee(text: str) -> str:
+def _check_removed_guarantee(text: str) -> str:
     if text in ("exactly_once", "exactly_once_beta"):
         raise ValueError(f"{format_value(text)} was removed in Kafka 4.0; write exactly_once_v2")
-    if text not in ("at_least_once", "exactly_once_v2"):
-        raise ValueError(f"{format_value(text)} is not a processing.guarantee (one of: at_least_once, exactly_once_v2)")
     return text
 
 
@@ -94,13 +120,14 @@ GroupProtocolName = Annotated[
 Acks = Annotated[
     str,
     BeforeValidator(_text_of_acks),
-    AfterValidator(_check_acks),
+    one_of(("all", "0", "1"), "a value of acks (one of: all, -1, 0, 1)"),
     WithJsonSchema({"type": ["string", "integer"], "enum": ["all", "-1", "0", "1", -1, 0, 1]}),
 ]
 ProcessingGuarantee = Annotated[
     str,
-    AfterValidator(_check_guarantee),
-    WithJsonSchema({"type": "string", "enum": ["at_least_once", "exactly_once_v2"]}),
+    AfterValidator(_check_removed_guarantee),
+    one_of(_GUARANTEES, f"a processing.guarantee (one of: {', '.join(_GUARANTEES)})"),
+    WithJsonSchema({"type": "string", "enum": [*_GUARANTEES]}),
 ]
 _DEFAULTS = AssignmentConfigs()
 
@@ -285,3 +312,96 @@ UNRELEASED_CONFIGS: Final = {
     "rack.aware.assignment.non_overlap_cost",
 }
 """Keys of KIP drafts, with the config to set instead."""
+
+
+DEFAULT_STRATEGY: Final = ("range", COOPERATIVE_STICKY)
+"""The default of `partition.assignment.strategy`: range decides, with the eager protocol."""
+
+CONSUMER_ONLY: Final = ("group.remote.assignor",)
+CLASSIC_ONLY: Final = ("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms")
+"""The configs that a consumer rejects under the other group protocol."""
+
+
+def strategy_name(text: str) -> str:
+    """Return the short name of an assignor of the client, or of its class; raise ValueError if Kafka has none."""
+    known: list[str] = []
+    for info in built_in():
+        if info.protocol is ConsumerProtocol.CLASSIC:
+            if text in (info.name, info.kafka_class, info.qualified_class):
+                return info.name
+            known += (info.name, info.kafka_class)
+    hint = did_you_mean(text.rpartition(".")[2], known)
+    raise ValueError(f"{format_value(text)} is not an assignor of Kafka's consumer ({hint})")
+
+
+def _split(value: Any) -> Any:
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def _check_unique(names: list[str]) -> list[str]:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ValueError(f"duplicate assignor '{name}'; consumers refuse to start")
+    return names
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+StrategyList = Annotated[
+    list[Annotated[str, AfterValidator(strategy_name)]],
+    BeforeValidator(_split),
+    Field(min_length=1),
+    AfterValidator(_check_unique),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+]
+"""Assignors of the client in the order of preference: a list, or Kafka's text with commas."""
+
+
+MemberProtocol = Annotated[Literal["classic", "consumer"], BeforeValidator(_lower)]
+"""The group protocol of a member."""
+
+RemoteAssignor = Literal["uniform", "range"] | None
+"""The assignor of the coordinator that a member names."""
+
+
+def server_assignor_name(name: str | None) -> str | None:
+    """Return the name here of an assignor of the coordinator, by Kafka's name."""
+    return BROKER_RANGE if name == "range" else name
+
+
+class ConsumerConfigs(ScenarioSection):
+    """The configs of a consumer group's members; those outside the model are accepted and not read."""
+
+    model_config = ConfigDict(json_schema_extra=CONSUMER_CONFIGS_OUTSIDE_THE_MODEL.add_to_schema)
+
+    group_protocol: MemberProtocol = Field(
+        default="classic",
+        alias="group.protocol",
+        description="Group protocol: with classic, a member assigns the partitions; with consumer, the group "
+        "coordinator (KIP-848).",
+    )
+    strategies: StrategyList = Field(
+        default=[*DEFAULT_STRATEGY],
+        alias="partition.assignment.strategy",
+        description="Assignors of the classic protocol, by name or class, the preferred one first: range, roundrobin, "
+        "sticky or cooperative-sticky. All but the last stop the whole group in every rebalance; so does a list with "
+        "another assignor beside the last.",
+    )
+    remote_assignor: RemoteAssignor = Field(
+        default=None,
+        alias="group.remote.assignor",
+        description="Assignor of the consumer protocol; default: uniform, the brokers' default.",
+    )
+    session_timeout_ms: SessionTimeout = SESSION_TIMEOUT_MS
+    heartbeat_interval_ms: HeartbeatInterval = HEARTBEAT_INTERVAL_MS
+    metadata_max_age_ms: MetadataMaxAge = METADATA_MAX_AGE_MS
+    max_poll_interval_ms: PositiveDuration = Field(
+        default=MAX_POLL_INTERVAL_MS, alias="max.poll.interval.ms", description="Maximum time to join a rebalance."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_unmodeled(cls, section: Any) -> Any:
+        return CONSUMER_CONFIGS_OUTSIDE_THE_MODEL.without(section, config_keys(cls))
