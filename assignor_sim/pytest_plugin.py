@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if not any(directory.is_relative_to(path) for path in collected):
             config.args.append(str(directory))
     if config.getoption(_DIRECTORIES) and config.getoption(_TOLERANCES):
-        from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
+        from reports.analysis.stored.verification import ToleranceError, parse_tolerances
 
         try:
             parse_tolerances(config.getoption(_TOLERANCES))
@@ -120,8 +120,7 @@ class ScenarioItem(pytest.Item):
             NotAsStoredError: a result differs, or the scenario cannot be simulated.
         """
         from assignor_sim.api import regression
-        from reports.analysis.stored.tolerance import parse_tolerances
-        from reports.analysis.stored.verification import VerificationStatus
+        from reports.analysis.stored.verification import VerificationStatus, parse_tolerances
         from reports.render.verification import as_text
 
         option = self.config.getoption

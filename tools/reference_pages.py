@@ -9,7 +9,7 @@ import pyarrow as pa
 from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
 from reports.analysis.metrics import ALL_METRICS
-from reports.analysis.plans.tables import PLAN_SCHEMAS
+from reports.analysis.plans.results import PLAN_SCHEMAS
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
 from scenarios.sweeps.design import SweepDocument
@@ -111,7 +111,7 @@ PLANS = """# Tables of a plan folder
 [figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark can read
 them directly. Later versions may add columns; a column's name and meaning do not change.
 
-<!-- Made by `python -m tools.reference_pages` from the schemas in reports/analysis/plans/tables.py. -->
+<!-- Made by `python -m tools.reference_pages` from the schemas in reports/analysis/plans/results.py. -->
 """
 
 METRIC_PAGE = """# Metrics

@@ -59,7 +59,7 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def __str__(self) -> str:
-        from reports.render.terminal.significance import render
+        from reports.render.compare import render
 
         return render(self.paired)
 

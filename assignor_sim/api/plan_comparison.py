@@ -27,10 +27,20 @@ from assignors.replicas.plan import LpWriter, PlanRequest, ReplicaAssignor
 from assignors.replicas.plan_evaluation import Transfers, pair_copies, pair_moves, sum_transfers
 from assignors.replicas.planning import PlanError
 from assignors.replicas.state import NO_BROKER, ClusterState, bytes_per_broker, count_leaders, count_replicas
-from reports.analysis.plans.changes import BrokerChange, PartitionChange
-from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
-from reports.analysis.plans.results import PLAN_KIND, PlanResults
-from reports.analysis.plans.tables import BATCHES, BROKERS, MOVES
+from reports.analysis.plans.plan_row import records
+from reports.analysis.plans.results import (
+    BATCHES,
+    BROKERS,
+    CRITERIA,
+    MOVES,
+    PLAN_KIND,
+    TODAY,
+    BrokerChange,
+    PartitionChange,
+    PlanResults,
+    PlanRow,
+    records,
+)
 from scenarios.clusters.cluster_reader import LoadedCluster
 from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, min_duration_ms, split_into_batches
 from scenarios.language.errors import format_list
@@ -55,7 +65,7 @@ def plan_tables(
     plans: Mapping[str, IntArray],
     batches: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, pa.Table]:
-    """Build the tables of `reports.analysis.plans.tables`.
+    """Build the tables of `reports.analysis.plans.results`.
 
     Args:
         state: the cluster before any plan.
@@ -283,9 +293,9 @@ class PlanComparison:
 
     def summary(self) -> str:
         """Return the comparison as a text table."""
-        from reports.render.terminal.plans import render
+        from reports.render.plan import render
 
-        return render(self.describe(), self.rows(), "text")
+        return render(self.results_with(self.rows()))
 
     def diff(self, strategy: str, max_changes: int | None = None) -> str:
         """Return the changes of a plan as text: the brokers before and after, then one line per partition.
@@ -297,9 +307,9 @@ class PlanComparison:
         Raises:
             KeyError: there is no such strategy, or it has no plan.
         """
-        from reports.render.terminal.plan_changes import draw
+        from reports.render.plan import draw_changes
 
-        return draw(strategy, self.changes(strategy), self.broker_loads(strategy), max_changes)
+        return draw_changes(strategy, self.changes(strategy), self.broker_loads(strategy), max_changes)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows of the comparison as a data frame."""
@@ -327,6 +337,7 @@ class PlanComparison:
                 "replication_factor": request.replication_factor,
                 "rack_aware": request.is_rack_aware(state),
                 "topics": None if topics is None else list(topics),
+                "throttle_bytes_per_s": self.options.limits.throttle_bytes_per_s,
             },
             "remarks": list(self.warnings),
         }
@@ -335,7 +346,7 @@ class PlanComparison:
         """Write the comparison as an HTML page."""
         from reports.render.page import page
 
-        write_text(Path(path), page(None, plans=[self._plan_results(self.rows(), "")]))
+        write_text(Path(path), page(None, plans=[self.results_with(self.rows())]))
 
     def save(self, directory: str | os.PathLike[str], command: str = "") -> None:
         """Write all plans as files for Kafka's tools, with tables, figures, a page and a manifest.
@@ -356,7 +367,7 @@ class PlanComparison:
             for result, folder in zip(self.results, self._folders, strict=True)
             for name, content in result.files.items()
         }
-        results = self._plan_results(self.rows(directory), command)
+        results = self.results_with(self.rows(directory), command)
         files |= {f"{FIGURES}/{name}.png": figure_bytes(draw(), "png") for name, draw in plan_figures(results).items()}
         files[PAGE] = page(None, plans=[results]).encode()
         write_results(Path(directory), results.tables, results.manifest, files)
@@ -372,7 +383,8 @@ class PlanComparison:
         ]
         return plan_tables(self.plan_input.state, self.plan_input.request, plans, batches)
 
-    def _plan_results(self, rows: Sequence[PlanRow], command: str) -> PlanResults:
+    def results_with(self, rows: Sequence[PlanRow], command: str = "") -> PlanResults:
+        """Return the content of the plan folder: `rows`, tables, and a manifest with the command line."""
         manifest = {
             "kind": PLAN_KIND,
             **self.describe(),

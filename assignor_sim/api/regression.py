@@ -19,7 +19,6 @@ from assignors.containment.limits import CallLimits
 from assignors.errors import AssignorError
 from assignors.registry import AssignorLike
 from reports.analysis.expectations import ExpectationResult, summarize
-from reports.analysis.stored.changes import compare_origins, compare_results
 from reports.analysis.stored.invariant_case import (
     InvariantCase,
     InvariantCheck,
@@ -34,8 +33,14 @@ from reports.analysis.stored.results import (
     read_stored,
     write_stored,
 )
-from reports.analysis.stored.tolerance import Tolerance, parse_tolerances
-from reports.analysis.stored.verification import Verification, VerificationStatus
+from reports.analysis.stored.verification import (
+    Tolerance,
+    Verification,
+    VerificationStatus,
+    compare_origins,
+    compare_results,
+    parse_tolerances,
+)
 from reports.analysis.text import printable
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.run_estimate import RunEstimate

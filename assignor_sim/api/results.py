@@ -73,9 +73,9 @@ class MoveLists:
         return self.lists[index]
 
     def __str__(self) -> str:
-        from reports.render.terminal.move_list import draw
+        from reports.render.terminal.explanation import draw_moves
 
-        return draw(self.lists)
+        return draw_moves(self.lists)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from reports.analysis.paired_comparison import PairedComparison
-    from reports.analysis.stored.tolerance import Tolerance
+    from reports.analysis.stored.verification import Tolerance
 
 
 def compare(
@@ -55,8 +55,8 @@ def compare(
     from assignor_sim.console.remarks import print_notes, print_remark
     from assignors.errors import AssignorError
     from reports.analysis.stored.results import StoredResultsError
-    from reports.analysis.stored.tolerance import ToleranceError
-    from reports.render.terminal.significance import render
+    from reports.analysis.stored.verification import ToleranceError
+    from reports.render.compare import render
     from scenarios.load import ScenarioError
 
     with exit_on_error(ScenarioError, AssignorError, StoredResultsError, ToleranceError):
@@ -83,7 +83,7 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
     """Return the metrics to compare; the default ones if none is named."""
     from reports.analysis.metrics import COMPARABLE_METRICS
     from reports.analysis.paired_comparison import DEFAULT_METRICS
-    from reports.analysis.stored.tolerance import parse_tolerance
+    from reports.analysis.stored.verification import parse_tolerance
 
     for name in names:
         parse_tolerance("--metric", f"{name}=0", tuple(COMPARABLE_METRICS))
@@ -93,7 +93,7 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
 def parse_limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     """Return the margin by which each metric of `--fail-if-worse` may be worse."""
     from reports.analysis.metrics import COMPARABLE_METRICS
-    from reports.analysis.stored.tolerance import parse_tolerance
+    from reports.analysis.stored.verification import parse_tolerance
 
     return {
         text.partition("=")[0]: parse_tolerance(

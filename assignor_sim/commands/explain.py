@@ -63,14 +63,14 @@ def _list_moves(
     """Print all moves, and the command that explains one of them."""
     from assignor_sim.api.explanations import list_moves
     from reports.analysis.text import printable
-    from reports.render.terminal.move_list import record, tables
+    from reports.render.terminal.explanation import record_of_moves, tables_of_moves
 
     lists = list_moves(result, round_, assignors, seed)
     print_in_format(
         format_,
         text=lambda: str(lists),
-        record=lambda: [record(move_list) for move_list in lists],
-        tables=lambda: tables(lists),
+        record=lambda: [record_of_moves(move_list) for move_list in lists],
+        tables=lambda: tables_of_moves(lists),
     )
     if format_ is not OutputFormat.TABLE:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -161,8 +162,8 @@ def plan(
     from assignor_sim.text_files import write_text
     from assignors.errors import AssignorError
     from assignors.replicas.registry import built_in
-    from reports.analysis.plans.results import PLAN_KIND
-    from reports.render.terminal.plans import render
+    from reports.analysis.plans.results import PLAN_KIND, records
+    from reports.render.plan import render
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.observation import ObservationError
     from scenarios.kafka.plan_files import BatchLimits
@@ -218,9 +219,10 @@ def plan(
         is_saved = out is not None and comparison.has_plan
         rows = comparison.rows(out if is_saved else None)
         if format_ is PlanFormat.JSON:
-            print(render(_with_changes(comparison), rows, "json"), end="")
+            record = {**_with_changes(comparison), "plans": records(rows)}
+            print(json.dumps(record, indent=2, ensure_ascii=False))
         else:
-            print(render(comparison.describe(), rows, format_.value), end="")
+            print(render(comparison.results_with(rows), format_.value), end="")
         if format_ is PlanFormat.TEXT:
             for text in _diffs(comparison, changes):
                 print(f"\n{text}", end="")
@@ -257,7 +259,7 @@ def _diffs(comparison: PlanComparison, max_changes: int | None) -> Iterator[str]
 
 def _with_changes(comparison: PlanComparison) -> dict[str, Any]:
     """Return the description of the cluster, and the changes of each plan."""
-    from reports.analysis.plans.changes import change_records
+    from reports.analysis.plans.results import change_records
 
     planned = [result.strategy for result in comparison.results if result.has_plan]
     changes = {

@@ -51,7 +51,7 @@ def report(
     from pipeline.remote_sweeps import is_remote, local_copies
     from reports.analysis.comparison import TableError
     from reports.analysis.plans.results import PLAN_KIND, read_plans
-    from reports.analysis.runs.merged_results import ResultDirectory, merge_results
+    from reports.analysis.runs.run_rows import ResultDirectory, merge_results
     from reports.analysis.sweeps.sweep_directory import SWEEP_KIND
     from reports.render.page import page
     from simulator.results.result_directory import ResultsError, read_results, stored_kind

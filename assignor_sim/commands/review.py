@@ -20,7 +20,7 @@ from simulator.plurals import counted
 if TYPE_CHECKING:
     from assignor_sim.api.reviewing import Review
     from reports.analysis.review.report import ReviewReport
-    from reports.analysis.stored.tolerance import Tolerance
+    from reports.analysis.stored.verification import Tolerance
 
 
 class ReviewFormat(StrEnum):

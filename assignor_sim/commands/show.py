@@ -31,8 +31,8 @@ def show(
     import json
 
     from reports.analysis.comparison import TableError, compare_runs
-    from reports.analysis.comparison_records import records
     from reports.analysis.conclusion import conclude
+    from reports.analysis.notes import records
     from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.render.terminal import rounds as terminal_rounds
     from reports.render.terminal.comparison import render

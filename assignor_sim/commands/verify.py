@@ -57,9 +57,8 @@ def verify(
     from assignor_sim.console.run_estimates import announce
     from assignor_sim.text_files import check_output, write_text
     from reports.analysis.stored.results import StoredResultsError
-    from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
-    from reports.analysis.stored.verification import VerificationStatus
-    from reports.render.junit import junit as junit_xml
+    from reports.analysis.stored.verification import ToleranceError, VerificationStatus, parse_tolerances
+    from reports.render.verification import junit as junit_xml
     from reports.render.verification import render
 
     unreadable, not_stored = VerificationStatus.UNREADABLE, VerificationStatus.NOT_STORED

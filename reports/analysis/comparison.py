@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from reports.analysis.metrics import ALL_METRICS, METRIC, Metric, Run
+from reports.analysis.metrics import ALL_METRICS, METRIC, Metric, Run, is_relevant, least_relevant
 from simulator.results.verdict import INCOMPARABLE
 
 FIGURES = ("restored_bytes", "worst_downtime_ms", "rebalances_to_converge", "time_to_converge_ms")
@@ -79,7 +79,7 @@ def _median(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
 
 
 _ABOVE_BOUND = "_above_bound"
-"""Ends the keys of metrics that are differences to a lower bound."""
+"""In the keys of metrics that are differences to a lower bound."""
 
 Tables = Mapping[str, pa.Table]
 """Result tables of one or several runs by name, as in `simulator.results.tables.SCHEMAS`."""
@@ -276,27 +276,28 @@ def rows_by_scenario(rows: Iterable[ComparisonRow]) -> dict[str, list[Comparison
 
 
 def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[ComparisonRow, ...]:
-    """Return the rows with the lowest median of a metric.
+    """Return the rows with the lowest median of a metric, as it is shown.
 
-    Compares formatted values, so that rows that look equal are equal. Ignores rows with failed runs, and rows in which
-    the metric is unknown in some run. The result is empty if all compared rows are equal, if lower values of the metric
-    are not better, or if several rows are at their lower bounds: assignors have bounds of their own, so being at one
-    does not make them best.
+    Rows whose difference from the lowest is not relevant (`is_relevant`) are as good. Ignores rows with failed runs,
+    and rows in which the metric is unknown in some run. The result is empty if all compared rows are equally good, if
+    lower values of the metric are not better, or if several rows are at their lower bounds: assignors have bounds of
+    their own, so being at one does not make them best.
     """
     if not metric.lower_is_better:
         return ()
-    medians = [
-        (spread.median, row)
-        for row in rows
-        if row.is_comparable and row.has_all(metric.name) and (spread := row.spreads[metric.name])
-    ]
-    if not medians:
+    known = [row for row in rows if row.is_comparable and row.has_all(metric.name)]
+    if metric.name == "cost_above_bound" and all(row.has_all("cost_above_bound_percent") for row in known):
+        metric = METRIC["cost_above_bound_percent"]
+    medians = [(spread.median, row) for row in known if (spread := row.spreads[metric.name])]
+    if not medians or (_ABOVE_BOUND in metric.name and sum(not median for median, _ in medians) > 1):
         return ()
-    lowest = metric.write(min(median for median, _ in medians))
-    at_bound = [row for median, row in medians if not median] if metric.name.endswith(_ABOVE_BOUND) else []
-    if len(at_bound) > 1:
-        return ()
-    winners = tuple(row for median, row in medians if metric.write(median) == lowest)
+    lowest = min(median for median, _ in medians)
+    winners = tuple(
+        row
+        for median, row in medians
+        if metric.write(median) == metric.write(lowest)
+        or not is_relevant(median - lowest, median, least_relevant(metric.name))
+    )
     return () if len(winners) == len(medians) else winners
 
 

@@ -33,7 +33,7 @@ from reports.analysis.metrics import METRIC, is_relevant, least_relevant
 from reports.analysis.next_steps import RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
 from reports.analysis.restart_steps import NextStep
-from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_figures
+from reports.analysis.runs.scaling_history import ScalingFigures, describe_scaling, scaling_figures
 from reports.analysis.text import listed
 from simulator.plurals import counted
 

@@ -1,4 +1,4 @@
-"""Notes on a comparison, in sentences: problems, neighbors, proven optima, unavailability and conflicting metrics."""
+"""Notes on a comparison, in sentences, and the comparison as flat records for JSON, CSV and data frames."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scenario, verdict_text
 from reports.analysis.formatting import format_count, format_duration, format_number, format_range
 from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.text import listed
@@ -238,3 +238,49 @@ def _versus(row: ComparisonRow, other: ComparisonRow, metric: Metric) -> str:
 
 def _names(rows: Sequence[ComparisonRow]) -> list[str]:
     return [row.assignor for row in rows]
+
+
+_LABEL_KEYS = (
+    "scenario",
+    "assignor",
+    "broker_release",
+    "client_release",
+    "protocol",
+    "seeds",
+    "verdict",
+    "cause",
+    "notes",
+)
+
+
+def record_keys(metrics: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the keys of a record in order, with those of the given metrics; by default of all."""
+    names = metrics or tuple(METRIC)
+    return (*_LABEL_KEYS, *(name + part for name in names for part in ("", "_min", "_max", "_runs")))
+
+
+def records(rows: Sequence[ComparisonRow], metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows as flat records with the keys `record_keys`.
+
+    Each metric has its median, `_min`, `_max` and the number of `_runs` in which it is known. `cause` is the first
+    problem of a run, `notes` are the notes on the assignor. If other applications ran at the same time, `neighbors` has
+    their medians.
+    """
+    all_notes = notes(rows)
+    return [
+        _record(row, metrics, [n.text for n in all_notes if n.scenario == row.scenario and row.assignor in n.assignors])
+        for row in rows
+    ]
+
+
+def _record(row: ComparisonRow, metrics: Sequence[str], row_notes: list[str]) -> dict[str, Any]:
+    cause = row.problems[0].text if row.problems else None
+    values: list[Any] = [row.scenario, row.assignor, row.broker_release, row.client_release, row.protocol]
+    values += [list(row.seeds), verdict_text(row), cause, row_notes]
+    for name in metrics or METRIC:
+        spread = row.spreads[name]
+        values += [spread.median, spread.minimum, spread.maximum, spread.runs] if spread else [None, None, None, 0]
+    record = dict(zip(record_keys(metrics), values, strict=True))
+    if row.neighbors:
+        record["neighbors"] = [neighbor.record() for neighbor in row.neighbors]
+    return record

@@ -1,4 +1,4 @@
-"""The decisions of autoscalers behind rebalances: which ones caused a round, and what they saw."""
+"""What caused rebalances: their triggers as text, and the decisions of autoscalers behind them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import Any
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.text import printable, shortened_list
-from reports.analysis.triggers import trigger_text
 from simulator.plurals import counted
+
+_TITLES = {"follow-up": "follow-up requested by the assignor"}
+"""Full form of a trigger, by its form in the table `rounds`."""
+
+
+def trigger_text(reason: str) -> str:
+    """Return what triggered a rebalance, as in `pod-1 joined`; several triggers are separated by commas."""
+    return printable(", ".join(_TITLES.get(part, part) for part in reason.split(", ")))
+
 
 Row = Mapping[str, Any]
 RoundKey = tuple[str, str, int, int]

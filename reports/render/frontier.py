@@ -5,7 +5,7 @@ from __future__ import annotations
 from reports.analysis.cells import Cell
 from reports.analysis.formatting import format_count
 from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier
-from reports.analysis.triggers import trigger_text
+from reports.analysis.scaled_rounds import trigger_text
 from reports.document import Paragraph, Report, ReportColumn, ReportRow, ReportSection, ReportTable
 
 _COUNTS = (

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reports.analysis.cells import Column
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario, table
-from reports.analysis.comparison_records import record_keys, records
-from reports.analysis.notes import notes
+from reports.analysis.notes import notes, record_keys, records
 from reports.analysis.text import printable
 from reports.render.terminal.comparison import columns_for
 

@@ -13,7 +13,7 @@ from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 from reports.analysis.text import printable
 from reports.render.html.manifest_lines import assignor_settings, manifest_lines, scenario_text
 from reports.render.html.shell import Section, render_page
-from reports.render.plan_page.sections import plan_sections
+from reports.render.plan_page import plan_sections
 from reports.render.run_page.sections import run_sections
 from reports.render.sweep_page.sections import sweep_sections
 from simulator.plurals import counted

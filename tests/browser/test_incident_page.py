@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import expect
 
-from reports.analysis.explanation_text import step_text
+from reports.analysis.explanation import step_text
 from reports.render.incident import page as incident_page
 from tests.browser.conftest import Open
 from tests.browser.test_accessibility import OPEN_ALL, violations

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from playwright.sync_api import expect
 
-from reports.render.html import embedded
+from reports.render.html import shell
 from reports.render.page import page as report_page
 from simulator.results.tables import SCHEMAS
 from tests.browser.conftest import Open
@@ -88,7 +88,7 @@ def test_large_page_is_small_and_paints_quickly(open_page: Open) -> None:
 
 
 def test_compressed_data_give_the_same_page(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "COMPRESSED_FROM", 0)
+    monkeypatch.setattr(shell, "COMPRESSED_FROM", 0)
     text = report_page(player_runs(), MANIFEST, sweeps=[sweep()])
     assert text.count('type="application/gzip"') == 3
     assert text == report_page(player_runs(), MANIFEST, sweeps=[sweep()])

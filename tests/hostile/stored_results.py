@@ -7,11 +7,9 @@ import random
 from pathlib import Path
 
 import assignor_sim as sim
-from reports.analysis.stored.changes import compare_origins, compare_results
 from reports.analysis.stored.results import StoredResultsError, read_stored
-from reports.analysis.stored.verification import Verification, VerificationStatus
-from reports.render.junit import junit
-from reports.render.verification import render
+from reports.analysis.stored.verification import Verification, VerificationStatus, compare_origins, compare_results
+from reports.render.verification import junit, render
 from tests.assignor_sim.conftest import SMALL
 from tests.hostile.mutations import changed_json, damaged_bytes
 

@@ -6,10 +6,8 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from reports.analysis.stored.changes import compare_results
-from reports.analysis.stored.results import ResultOrigin, StoredResults, StoredRun
-from reports.analysis.stored.rounds import stored_rounds
-from reports.analysis.stored.tolerance import parse_tolerances
+from reports.analysis.stored.results import ResultOrigin, StoredResults, StoredRun, stored_rounds
+from reports.analysis.stored.verification import compare_results, parse_tolerances
 
 ORIGIN = ResultOrigin("ab" * 32, {"topics.txt": "cd" * 32}, 3, {"numpy": "2.4.6", "python": "3.11.7"})
 FIGURES: dict[str, Any] = {

@@ -1,21 +1,250 @@
-"""The conclusion of a comparison of plans: the question, the recommended plan, and the headline figures."""
+"""The figures of plans, and the conclusion: the question, the recommended plan, and the headline figures.
+
+docs/reference/plan-criteria.md has a section on each figure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 import numpy as np
 
-from reports.analysis.cells import Cell
+from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.formatting import format_bytes, format_count, format_duration, format_rate
 from reports.analysis.pareto import NOT_DOMINATED, dominators
-from reports.analysis.plans.columns import COLUMNS, PlanColumn
-from reports.analysis.plans.plan_row import TODAY, PlanRow
-from reports.analysis.plans.results import PlanResults
+from reports.analysis.plans.results import TODAY, PlanResults, PlanRow
 from reports.analysis.text import printable
 from simulator.plurals import counted
+
+_RULES: Final = {
+    "broken_replication_factor": "factor",
+    "broken_duplicate": "duplicate",
+    "broken_forbidden_broker": "excluded",
+    "broken_rack": "rack",
+}
+_EXCLUDED: Final = "broken_forbidden_broker"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanColumn:
+    """A column of the table.
+
+    Attributes:
+        title: full title.
+        header: short title.
+        criterion: the criterion that it belongs to.
+        cell: returns the value of a row and the note below it; either may be empty.
+        figures: keys of the metrics whose sum is the value.
+        meaning: definition, in one sentence.
+        below: title of the note in terminals; empty without notes.
+    """
+
+    title: str
+    header: str
+    criterion: str
+    cell: Callable[[PlanRow], tuple[str, str]]
+    figures: tuple[str, ...]
+    meaning: str
+    below: str = ""
+
+    @property
+    def full_title(self) -> str:
+        """Title, and how the value is computed if the title does not say so."""
+        return f"{self.title} per broker (max − min)" if self.header.endswith("max−min") else self.title
+
+    def value(self, row: PlanRow) -> float | None:
+        """Return the value without rounding; None if it is unknown or not applicable."""
+        figures = [row.figures.get(name) for name in self.figures if _counts(row, name)]
+        known = [value for value in figures if value is not None]
+        return sum(known) if known else None
+
+
+def violations(row: PlanRow) -> float:
+    """Return the number of violated rules."""
+    return sum(row.figures.get(name) or 0 for name in _RULES if _counts(row, name))
+
+
+def _counts(row: PlanRow, name: str) -> bool:
+    """Return whether a metric counts: before a plan, replicas on excluded brokers violate no rule."""
+    return not (row.strategy == TODAY and name == _EXCLUDED)
+
+
+def _storage(row: PlanRow) -> tuple[str, str]:
+    storage_range, cv = row.figures.get("storage_bytes_range"), row.figures.get("storage_bytes_cv")
+    return _known(storage_range, format_bytes), "" if cv is None else f"cv {cv:.2f}"
+
+
+def _replicas(row: PlanRow) -> tuple[str, str]:
+    return _count(row, "replicas_range"), _count(row, "topic_replicas_range")
+
+
+def _broken(row: PlanRow) -> tuple[str, str]:
+    violated = [word for name, word in _RULES.items() if _counts(row, name) and row.figures.get(name)]
+    to_move = row.figures.get(_EXCLUDED) if not _counts(row, _EXCLUDED) else None
+    note = "" if row.figures.get("broken_rack") is not None else "no racks"
+    if violated:
+        note = violated[0] + ("…" if len(violated) > 1 else "")
+    elif to_move:
+        note = f"{format_count(to_move)} to move"
+    return format_count(violations(row)), note
+
+
+def _moved(row: PlanRow) -> tuple[str, str]:
+    if row.strategy == TODAY:
+        return "", ""
+    bound = row.figures.get("replicas_moved_bound")
+    return _count(row, "replicas_moved"), "" if bound is None else f"of {format_count(bound)}"
+
+
+def _copied(row: PlanRow) -> tuple[str, str]:
+    return ("", "") if row.strategy == TODAY else (_known(row.figures.get("bytes_moved"), format_bytes), "")
+
+
+def _leaders(row: PlanRow) -> tuple[str, str]:
+    return _count(row, "leaders_range"), _count(row, "topic_leaders_range")
+
+
+def _changed(row: PlanRow) -> tuple[str, str]:
+    by_order, by_copy = row.figures.get("leaders_changed_by_order"), row.figures.get("leaders_changed_by_copy")
+    if by_order is None or by_copy is None:
+        return "", ""
+    return format_count(by_order + by_copy), f"{format_count(by_copy)} new" if by_copy else ""
+
+
+def _rerun(row: PlanRow) -> tuple[str, str]:
+    if row.figures.get("shuffles") is None:
+        return "", ""
+    leaders = row.figures.get("rerun_leaders_changed")
+    return _count(row, "rerun_replicas_moved"), f"{format_count(leaders)} led" if leaders else ""
+
+
+def _distinct(row: PlanRow) -> tuple[str, str]:
+    shuffles = row.figures.get("shuffles")
+    return ("", "") if shuffles is None else (_count(row, "distinct_plans"), f"of {format_count(shuffles)}")
+
+
+def _after_failure(failed: str) -> Callable[[PlanRow], tuple[str, str]]:
+    def cell(row: PlanRow) -> tuple[str, str]:
+        lost = row.figures.get(f"{failed}_down_leaderless")
+        return _count(row, f"{failed}_down_range"), f"{format_count(lost)} lost" if lost else ""
+
+    return cell
+
+
+COLUMNS: Final = (
+    PlanColumn(
+        "Storage",
+        "storage max−min",
+        "storage",
+        _storage,
+        ("storage_bytes_range",),
+        "Maximum minus minimum bytes per broker; below, the coefficient of variation (cv).",
+        "variation",
+    ),
+    PlanColumn(
+        "Replicas",
+        "replicas max−min",
+        "storage",
+        _replicas,
+        ("replicas_range",),
+        "Maximum minus minimum replicas per broker; below, the same within the worst topic.",
+        "worst topic",
+    ),
+    PlanColumn(
+        "Rule violations",
+        "rule violations",
+        "constraints",
+        _broken,
+        tuple(_RULES),
+        "Violated rules: wrong replication factor, duplicate broker, excluded broker, too many replicas in one rack; "
+        "below, the first violated rule, or the replicas on excluded brokers today, which are to move.",
+        "first rule",
+    ),
+    PlanColumn(
+        "Replicas moved",
+        "replicas moved",
+        "movement",
+        _moved,
+        ("replicas_moved",),
+        "Replicas to copy to another broker; below, the minimum number of moves that balances replicas.",
+        "fewest possible",
+    ),
+    PlanColumn(
+        "Bytes copied",
+        "bytes copied",
+        "movement",
+        _copied,
+        ("bytes_moved",),
+        "Total size of the moved replicas.",
+    ),
+    PlanColumn(
+        "Leaders",
+        "leaders max−min",
+        "leadership",
+        _leaders,
+        ("leaders_range",),
+        "Maximum minus minimum preferred leaders per broker; below, the same within the worst topic.",
+        "worst topic",
+    ),
+    PlanColumn(
+        "Leaders changed",
+        "leaders changed",
+        "movement",
+        _changed,
+        ("leaders_changed_by_order", "leaders_changed_by_copy"),
+        "Partitions with another preferred leader; below, those that a new replica leads.",
+        "led by a new replica",
+    ),
+    PlanColumn(
+        "Moves when re-run",
+        "moves re-run",
+        "determinism",
+        _rerun,
+        ("rerun_replicas_moved",),
+        "Replicas moved if the strategy runs again on the cluster after its own plan; below, leaders changed.",
+        "leaders changed",
+    ),
+    PlanColumn(
+        "Different plans over shuffled input",
+        "different plans",
+        "determinism",
+        _distinct,
+        ("distinct_plans",),
+        "Number of different plans for the same cluster with shuffled input; 1 means that the order has no influence.",
+        "shuffled inputs",
+    ),
+    PlanColumn(
+        "Leader imbalance after broker failure",
+        "broker failure",
+        "failover",
+        _after_failure("broker"),
+        ("broker_down_range",),
+        "Maximum minus minimum leaders per broker if the worst broker fails; below, partitions without a leader.",
+        "without a leader",
+    ),
+    PlanColumn(
+        "Leader imbalance after rack failure",
+        "rack failure",
+        "failover",
+        _after_failure("rack"),
+        ("rack_down_range",),
+        "Maximum minus minimum leaders per broker if the worst rack fails; below, partitions without a leader.",
+        "without a leader",
+    ),
+)
+
+
+def _count(row: PlanRow, name: str) -> str:
+    return _known(row.figures.get(name), format_count)
+
+
+def _known(value: float | None, write: Callable[[float], str]) -> str:
+    return UNKNOWN if value is None else write(value)
+
 
 _BY_TITLE: Final = {column.title: column for column in COLUMNS}
 _VIOLATIONS: Final = _BY_TITLE["Rule violations"]
@@ -50,8 +279,9 @@ class PlanConclusion:
     Attributes:
         question: what was planned.
         chosen: the recommended plan; empty if no plan changes anything.
-        sentences: the recommendation, in at most two sentences.
+        sentences: the recommendation: why, what it changes, and how long that takes at least.
         findings: further sentences.
+        command: the command that executes it; empty if its files were not written, or are batches.
         titles: titles of the headline figures.
         rows: the current cluster, the recommended plan, and the other plans that no plan dominates.
         dominated: the other plans.
@@ -63,6 +293,7 @@ class PlanConclusion:
     chosen: str
     sentences: tuple[str, ...]
     findings: tuple[str, ...]
+    command: str
     titles: tuple[str, ...]
     rows: tuple[PlanHeadlineRow, ...]
     dominated: tuple[str, ...]
@@ -90,6 +321,7 @@ def conclude_plans(results: PlanResults) -> PlanConclusion:
     chosen = min(known, key=lambda row: _rank(row, balance, cost), default=None)
     has_changes = chosen is not None and _value(balance, chosen) < _value(balance, today)
     sentences = _sentences(today, known, chosen, balance, cost) if chosen is not None and has_changes else ()
+    sentences += _duration(results, chosen) if chosen is not None and has_changes else ()
     if known and not sentences:
         sentences = (f"No plan makes the cluster more even than it is ({_figure(balance, today)}).",)
     return PlanConclusion(
@@ -97,6 +329,7 @@ def conclude_plans(results: PlanResults) -> PlanConclusion:
         chosen=chosen.strategy if chosen is not None and has_changes else "",
         sentences=sentences,
         findings=tuple(_findings(results, known)),
+        command=_command(results, chosen) if chosen is not None and has_changes else "",
         titles=tuple(column.full_title for column in columns),
         rows=tuple(_headline_rows(today, sorted(shown, key=lambda row: row is not chosen), columns)),
         dominated=tuple(row.strategy for row in dominated),
@@ -164,6 +397,27 @@ def _changes(row: PlanRow, cost: PlanColumn) -> str:
     if changed and changed != inf:
         parts.append(f"changes the preferred leader of {counted(int(changed), 'partition')}")
     return " and ".join(parts) if parts else "copies nothing"
+
+
+def _duration(results: PlanResults, row: PlanRow) -> tuple[str, ...]:
+    """Return how long copying takes at least, if the plan copies anything."""
+    if not row.figures.get("replicas_moved"):
+        return ()
+    throttle, min_copy_ms = results.throttle_bytes_per_s, results.min_copy_ms(row.strategy)
+    if throttle is None:
+        return ("Without a throttle (--throttle), the time to copy is unknown.",)
+    if min_copy_ms is None:
+        return (f"Without sizes (--log-dirs), the time to copy at {format_rate(throttle)} per broker is unknown.",)
+    return (f"At {format_rate(throttle)} per broker, it copies for at least {format_duration(min_copy_ms)}.",)
+
+
+def _command(results: PlanResults, row: PlanRow) -> str:
+    if row.folder is None or row.batches is not None or not row.changes:
+        return ""
+    throttle = results.throttle_bytes_per_s
+    words = ["kafka-reassign-partitions.sh", "--bootstrap-server", "BROKER:9092", "--execute"]
+    words += ["--reassignment-json-file", f"{row.folder}/reassignment.json"]
+    return shlex.join([*words, *(() if throttle is None else ("--throttle", str(throttle)))])
 
 
 def _findings(results: PlanResults, rows: Sequence[PlanRow]) -> Iterator[str]:

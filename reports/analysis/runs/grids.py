@@ -1,14 +1,189 @@
-"""Tables with the numbers behind the figures of a page."""
+"""Tables with the numbers behind the figures of a page, the loads of clients, and the bytes sent from rack to rack."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from reports.analysis.cells import UNKNOWN, Cell, Grid, event_cell
+from reports.analysis.cells import HEAT_STEPS, NO_RACK, UNKNOWN, Cell, Grid, event_cell
 from reports.analysis.comparison import Tables, rows_of_run, table
-from reports.analysis.formatting import NumberFormat, format_clock, format_duration
-from reports.analysis.runs.breakdowns import Breakdown, Key, assignor_label, runs_by_assignor
+from reports.analysis.formatting import NumberFormat, format_bytes, format_clock, format_duration, format_number
+from reports.analysis.runs.breakdowns import (
+    TRAFFIC_KINDS,
+    Breakdown,
+    Key,
+    assignor_label,
+    runs_by_assignor,
+    traffic_bytes,
+)
 from reports.analysis.runs.time_series import TimeSeries
+
+MAX_CLIENTS = 1_000
+"""Maximum number of clients in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLoad:
+    """The load of a client in the last round of a run.
+
+    Attributes:
+        client: name of the client.
+        rack: rack of the client; None if unknown.
+        threads: number of its stream threads.
+        actives: number of its active tasks.
+        standbys: number of its standbys and warm-ups.
+    """
+
+    client: str
+    rack: str | None
+    threads: int
+    actives: int
+    standbys: int
+
+    @property
+    def per_thread(self) -> float:
+        """Active tasks and standbys per thread."""
+        return (self.actives + self.standbys) / self.threads
+
+
+def client_loads(tables: Tables) -> dict[str, list[ClientLoad]]:
+    """Return the load of each member in the last round of each assignor's first run, most loaded first.
+
+    `tables`: must hold `runs`, `clients` and `assignments`. Returns loads by the label of the assignor.
+    """
+    runs = runs_by_assignor(tables)
+    return {assignor_label(key, runs): _run_loads(tables, key, assignor_runs[0]) for key, assignor_runs in runs.items()}
+
+
+def load_grid(loads: Mapping[str, list[ClientLoad]]) -> Grid:
+    """Return the tasks per thread, one line per client; the note of a cell is `active + standbys / threads`."""
+    names = sorted({(load.rack or NO_RACK, load.client) for run_loads in loads.values() for load in run_loads})
+    by_client = [{load.client: load for load in run_loads} for run_loads in loads.values()]
+    return Grid(
+        tuple(loads),
+        tuple(
+            (client, tuple(_load_cell(run_loads.get(client)) for run_loads in by_client))
+            for _, client in names[:MAX_CLIENTS]
+        ),
+    )
+
+
+def _load_cell(load: ClientLoad | None) -> Cell:
+    if load is None:
+        return Cell("–")
+    parts = f"{load.actives} + {load.standbys} / {load.threads}"
+    return Cell(format_number(load.per_thread), (parts,), load.per_thread)
+
+
+def _run_loads(tables: Tables, key: Key, run: Mapping[str, Any]) -> list[ClientLoad]:
+    import pyarrow.compute as pc
+
+    last = run["rebalances"]
+    copies = rows_of_run(tables, "assignments", key, run["seed"])
+    copies = copies.filter(pc.equal(copies["round"], last))
+    counts = {
+        (row["client"], row["role"]): row["task_count"]
+        for row in copies.group_by(["client", "role"], use_threads=False).aggregate([("task", "count")]).to_pylist()
+    }
+    loads = [
+        ClientLoad(
+            row["client"],
+            row["rack"],
+            row["threads"],
+            counts.get((row["client"], "active"), 0),
+            counts.get((row["client"], "standby"), 0),
+        )
+        for row in rows_of_run(tables, "clients", key, run["seed"]).to_pylist()
+        if row["from_round"] is not None and row["until_round"] is None
+    ]
+    return sorted(loads, key=lambda load: (-load.per_thread, load.client))
+
+
+ALL = "all"
+"""Key of the sum over all kinds of traffic."""
+
+Sent = Mapping[tuple[str, str], float]
+"""Bytes by source rack and target rack."""
+
+
+@dataclass(frozen=True, slots=True)
+class RackMatrix:
+    """Bytes that the runs of an assignor sent from rack to rack, mean over seeds.
+
+    Attributes:
+        label: label of the assignor.
+        racks: names of rows (source) and columns (target).
+        cells: bytes of each pair, formatted.
+        heat: bytes of each cross-rack pair relative to the maximum of all assignors, from 0 to `HEAT_STEPS`.
+        bytes_by_kind: bytes of each pair by kind of traffic; `ALL` is the sum.
+    """
+
+    label: str
+    racks: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    heat: tuple[tuple[int, ...], ...]
+    bytes_by_kind: Mapping[str, Sequence[Sequence[float]]]
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the data with which the page shows single kinds; `unknown_racks` are indices of racks."""
+        unknown_racks = [index for index, rack in enumerate(self.racks) if rack == NO_RACK]
+        return {"unknown_racks": unknown_racks, "kinds": self.bytes_by_kind}
+
+
+def rack_matrices(tables: Tables) -> list[RackMatrix]:
+    """Return a matrix for each assignor with traffic, in the order of the table `runs`."""
+    runs = runs_by_assignor(tables)
+    sums: dict[Key, dict[str, dict[tuple[str, str], float]]] = {key: {ALL: {}} for key in runs}
+    for key, kind, source, target, bytes_ in traffic_bytes(tables):
+        pair = (NO_RACK if source is None else source, NO_RACK if target is None else target)
+        for name in (ALL, kind):
+            sent = sums[key].setdefault(name, {})
+            sent[pair] = sent.get(pair, 0.0) + bytes_ / len(runs[key])
+    maximum = (
+        max((sent for kinds in sums.values() for pair, sent in kinds[ALL].items() if _crosses(*pair)), default=0.0)
+        or 1.0
+    )
+    return [_matrix(assignor_label(key, runs), sums[key], maximum) for key in runs if sums[key][ALL]]
+
+
+def kinds_in(matrices: Sequence[RackMatrix]) -> list[tuple[str, str]]:
+    """Return the kinds of traffic in any of the matrices, with their titles."""
+    return [
+        (kind, title)
+        for kind, title in TRAFFIC_KINDS.items()
+        if any(kind in matrix.bytes_by_kind for matrix in matrices)
+    ]
+
+
+def _matrix(label: str, sums: Mapping[str, Sent], maximum: float) -> RackMatrix:
+    names = {rack for pair in sums[ALL] for rack in pair}
+    racks = tuple(sorted(names, key=lambda rack: (rack == NO_RACK, rack)))
+    sent_by_kind = {
+        kind: [[sent.get((source, target), 0.0) for target in racks] for source in racks] for kind, sent in sums.items()
+    }
+    pairs = [[(source, target) for target in racks] for source in racks]
+    totals = sums[ALL]
+    return RackMatrix(
+        label=label,
+        racks=racks,
+        cells=tuple(tuple(_cell(totals.get(pair, 0.0)) for pair in row) for row in pairs),
+        heat=tuple(
+            tuple(math.ceil(HEAT_STEPS * totals.get(pair, 0.0) / maximum) if _crosses(*pair) else 0 for pair in row)
+            for row in pairs
+        ),
+        bytes_by_kind={kind: [[round(sent) for sent in row] for row in rows] for kind, rows in sent_by_kind.items()},
+    )
+
+
+def _cell(sent: float) -> Cell:
+    return Cell(format_bytes(sent), (), sent)
+
+
+def _crosses(source: str, target: str) -> bool:
+    return source != target and NO_RACK not in (source, target)
+
 
 _NO_REBALANCE = Cell("–")
 

@@ -8,8 +8,7 @@ from reports.analysis.comparison import ComparisonRow, Tables, best_rows, rows_o
 from reports.analysis.formatting import NumberFormat, format_bytes, format_clock, format_count, format_number
 from reports.analysis.metrics import METRIC, METRICS, Metric
 from reports.analysis.runs.breakdowns import Breakdown, assignor_label, runs_by_assignor
-from reports.analysis.runs.client_loads import ClientLoad
-from reports.analysis.runs.rack_matrices import ALL, RackMatrix
+from reports.analysis.runs.grids import ALL, ClientLoad, RackMatrix
 from reports.analysis.runs.time_series import TimeSeries, displaced_tasks, series
 from reports.analysis.text import printable
 from simulator.plurals import counted

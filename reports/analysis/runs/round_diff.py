@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reports.analysis.comparison import Tables
-from reports.analysis.explanation_text import step_text
+from reports.analysis.explanation import step_text
 from reports.analysis.runs.breakdowns import MOVE_REASONS
 from reports.analysis.runs.run_rows import RunRows
-from reports.analysis.stored.rounds import TaskPlacements
+from reports.analysis.stored.results import TaskPlacements
 from reports.analysis.text import natural_key
 
 TaskHolders = tuple[str | None, ...]

@@ -8,8 +8,7 @@ from reports.analysis.cells import UNKNOWN
 from reports.analysis.formatting import byte_unit, format_bytes, format_count
 from reports.analysis.runs.breakdowns import Breakdown, BreakdownBar
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure, width_in, write_instead_of_data
-from reports.render.drawing.style import FAINT, PAPER, part_style
+from reports.render.drawing.style import FAINT, PAPER, new_figure, part_style, width_in, write_instead_of_data
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import POINTS_PER_IN, new_figure, write_instead_of_data
-from reports.render.drawing.style import PAPER, line_style
+from reports.render.drawing.style import PAPER, POINTS_PER_IN, line_style, new_figure, write_instead_of_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reports.analysis.formatting import format_count
-from reports.analysis.plans.move_matrices import MoveMatrix
+from reports.analysis.plans.broker_tables import MoveMatrix
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure, width_in
-from reports.render.drawing.style import FAINT, INK, PAPER, part_style
+from reports.render.drawing.style import FAINT, INK, PAPER, new_figure, part_style, width_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

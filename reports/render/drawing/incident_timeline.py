@@ -14,8 +14,7 @@ from reports.analysis.incident.report import (
     timestamp,
 )
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure, width_in
-from reports.render.drawing.style import FAINT, INK, PAPER
+from reports.render.drawing.style import FAINT, INK, PAPER, new_figure, width_in
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

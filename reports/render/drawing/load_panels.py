@@ -8,10 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from reports.analysis.formatting import byte_unit, format_bytes
-from reports.analysis.plans.load_distributions import LoadDistribution
+from reports.analysis.plans.broker_tables import LoadDistribution
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure, write_instead_of_data
-from reports.render.drawing.style import EVENT, FAINT, INK, part_style
+from reports.render.drawing.style import EVENT, FAINT, INK, new_figure, part_style, write_instead_of_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

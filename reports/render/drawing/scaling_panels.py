@@ -9,8 +9,16 @@ from reports.analysis.formatting import time_unit
 from reports.analysis.runs.scaling_history import ScalingHistory
 from reports.analysis.scaled_rounds import reason_text
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure, width_in, write_instead_of_data
-from reports.render.drawing.style import EVENT, FAINT, INK, PAPER, part_style
+from reports.render.drawing.style import (
+    EVENT,
+    FAINT,
+    INK,
+    PAPER,
+    new_figure,
+    part_style,
+    width_in,
+    write_instead_of_data,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

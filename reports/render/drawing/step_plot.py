@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any
 from reports.analysis.formatting import time_unit
 from reports.analysis.runs.time_series import EventMarker, TimeSeries
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import POINTS_PER_IN, new_figure, width_in, write_instead_of_data
 from reports.render.drawing.event_labels import EventLabel, place_labels
-from reports.render.drawing.style import EVENT, INK, PAPER, LineStyle, line_style
+from reports.render.drawing.style import (
+    EVENT,
+    INK,
+    PAPER,
+    POINTS_PER_IN,
+    LineStyle,
+    line_style,
+    new_figure,
+    width_in,
+    write_instead_of_data,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

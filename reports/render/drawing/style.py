@@ -1,4 +1,4 @@
-"""Style of figures: colors that color-blind readers can distinguish, and line styles that differ without color.
+"""Style and size of figures: colors that color-blind readers can distinguish, and lines that differ without color.
 
 Source of the colors: M. Okabe and K. Ito, "Color Universal Design", 2008.
 """
@@ -6,7 +6,39 @@ Source of the colors: M. Okabe and K. Ito, "Color Universal Design", 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+WIDE_IN, NARROW_IN = 8.0, 4.2
+"""Widths of figures in inches, for wide and for narrow screens."""
+
+POINTS_PER_IN = 72
+
+
+def width_in(*, narrow: bool) -> float:
+    """Return the width of a figure in inches."""
+    return NARROW_IN if narrow else WIDE_IN
+
+
+def new_figure(height_in: float, *, narrow: bool) -> Figure:
+    """Return an empty figure.
+
+    `narrow` says whether it is for a small screen.
+    """
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width_in(narrow=narrow), height_in), layout="constrained")
+
+
+def write_instead_of_data(axes: Axes, text: str) -> None:
+    """Write a text such as `no data` in the middle of axes without ticks."""
+    axes.set(xticks=[], yticks=[])
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
+
 
 INK = "#20242b"
 """Color of text and axes."""

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.analysis.frontier import TrafficFrontier
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure
-from reports.render.drawing.style import INK, PAPER, line_style
+from reports.render.drawing.style import INK, PAPER, line_style, new_figure
 from reports.render.figures.run_figures import figure_style
 
 if TYPE_CHECKING:

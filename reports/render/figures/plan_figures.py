@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reports.analysis.plans.load_distributions import LoadDistribution, load_distributions
-from reports.analysis.plans.move_matrices import MoveMatrix, move_matrices
+from reports.analysis.plans.broker_tables import LoadDistribution, MoveMatrix, load_distributions, move_matrices
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.text import printable, shortened
 from reports.render.drawing import heat_map, load_panels

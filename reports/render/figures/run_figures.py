@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import byte_unit
 from reports.analysis.runs.breakdowns import Breakdown, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import client_loads
+from reports.analysis.runs.grids import client_loads
 from reports.analysis.runs.scaling_history import scaling_histories
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable, shortened

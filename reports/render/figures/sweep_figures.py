@@ -19,8 +19,7 @@ from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedS
 from reports.analysis.sweeps.formatting import excludes_zero, share
 from reports.analysis.sweeps.grids import factor_shares, heat_map, largest_differences
 from reports.analysis.text import printable, shortened
-from reports.render.drawing.canvas import new_figure, write_instead_of_data
-from reports.render.drawing.style import INK, PAPER, line_style
+from reports.render.drawing.style import INK, PAPER, line_style, new_figure, write_instead_of_data
 from reports.render.figures.run_figures import figure_style
 
 if TYPE_CHECKING:

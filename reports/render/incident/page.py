@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from reports.analysis.explanation_text import step_text
+from reports.analysis.explanation import step_text
 from reports.analysis.formatting import format_count, format_duration
 from reports.analysis.incident.report import (
     NIGHT_COLUMNS,

@@ -11,7 +11,6 @@ from reports.analysis.review.outcomes import INVARIANTS
 from reports.analysis.review.records import report_record
 from reports.analysis.review.report import ReviewReport
 from reports.analysis.text import printable
-from reports.render.junit import xml_lines
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.review.rows import (
     FINDING_HEADERS,
@@ -29,6 +28,7 @@ from reports.render.review.rows import (
     violation_lines,
 )
 from reports.render.terminal.facts import FactTable, render
+from reports.render.verification import xml_lines
 
 MAX_LINES: Final = 60
 """Maximum number of lines of the Markdown report."""

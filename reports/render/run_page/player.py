@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from reports.analysis.comparison import Tables, rows_of_run
-from reports.analysis.explanation_text import cycle_text, step_text
+from reports.analysis.explanation import cycle_text, step_text
 from reports.analysis.runs.breakdowns import MOVE_REASONS, Key, assignor_label, runs_by_assignor
 from reports.analysis.runs.warmups import Copy, warm_ups
+from reports.analysis.scaled_rounds import trigger_text
 from reports.analysis.text import printable, shortened_list
-from reports.analysis.triggers import trigger_text
 
 Row = Mapping[str, Any]
 
@@ -44,7 +44,9 @@ def step_sentences(reasons: pa.Table, cycles: pa.Table, tasks: Sequence[str]) ->
 
 def _words(step: Row, edges: Mapping[tuple[int, int], Sequence[Row]]) -> str:
     cycle = edges.get((step["round"], step["cycle"]))
-    return f"{step_text(step)} {cycle_text(tuple(cycle))}" if cycle else step_text(step)
+    return (
+        f"{step_text(step)} {cycle_text(tuple(cycle), spreads=step['kind'] == 'spread')}" if cycle else step_text(step)
+    )
 
 
 def _sentence(parts: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """Runs as sections of a page: the answer first, then the tables and drawings behind it.
 
-The drawings are load curves over clients (flat if the load is balanced) and autoscalers; the tables are the rounds, and
-the comparison with one row per metric and one column per assignor.
+The answer has question, conclusion, headline figures, three charts and the trade-off. The drawings are load curves over
+clients (flat if the load is balanced) and autoscalers; the tables are the rounds, and the comparison with one row per
+metric and one column per assignor.
 """
 
 from __future__ import annotations
@@ -41,29 +42,43 @@ from reports.analysis.formatting import (
     format_duration,
     format_rate,
 )
-from reports.analysis.metrics import METRICS
+from reports.analysis.metrics import METRIC, METRICS, Metric
 from reports.analysis.notes import Note, notes
+from reports.analysis.runs.answer import (
+    TradeOff,
+    cumulative_downtime,
+    evenly_spaced,
+    headline,
+    question,
+    scenario_events,
+    trade_offs,
+)
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import ClientLoad, client_loads, load_grid
 from reports.analysis.runs.grids import (
     MAX_TASKS,
     MAX_TIMES,
+    ClientLoad,
     breakdown_grid,
+    client_loads,
     convergence_grid,
+    kinds_in,
+    load_grid,
+    rack_matrices,
     series_grid,
     task_grid,
     worst_tasks,
 )
 from reports.analysis.runs.highlights import (
     comparison_sentence,
+    contrast,
     downtime_sentence,
     load_sentence,
     moves_sentence,
     player_sentence,
+    settled_sentence,
     timeline_sentence,
     traffic_sentence,
 )
-from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.scaling_history import (
     MAX_CHANGES,
     ScalingHistory,
@@ -74,20 +89,156 @@ from reports.analysis.runs.scaling_history import (
     section_sentence,
     steps_grid,
 )
-from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
+from reports.analysis.runs.time_series import EventMarker, TimeSeries, cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.scaled_rounds import cause_text, decisions_by_round
 from reports.analysis.text import printable
 from reports.render.drawing import scaling_panels
-from reports.render.drawing.chart_axes import Unit
+from reports.render.drawing.chart_axes import Unit, bytes_unit, duration_unit, plain, rate_unit
 from reports.render.drawing.line_chart import COLORS, ChartLine, LineChart, line_chart
+from reports.render.drawing.scatter_chart import ScatterPoint, scatter_chart
 from reports.render.html.inline_figures import inline_figure, inline_figures
 from reports.render.html.shell import Section
-from reports.render.run_page.answer import answer
 from reports.render.run_page.player import player_data
 
 if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
+
+
+CURVE_POINTS = 241
+"""Points of a curve of cumulative downtime: one per pixel, about."""
+
+_AFTER_LAST_CHANGE = 1.2
+_EARLY = 0.05
+"""Share of the run; an axis that ended before it would show only the start of the run."""
+
+
+def answer(tables: Tables, rows: Sequence[ComparisonRow]) -> dict[str, Any]:
+    """Return the content of the section.
+
+    `tables`: all result tables of one scenario. Returns variables of the template.
+    """
+    return {
+        "question": question(tables, rows[0].scenario),
+        "headline": headline(rows),
+        "charts": _charts(tables, rows),
+        "trade_offs": [
+            {
+                "title": trade_off.disruption.title,
+                "name": trade_off.disruption.name,
+                "sentence": trade_off.sentence,
+                "left_out": trade_off.left_out,
+                "svg": _scatter(trade_off),
+            }
+            for trade_off in trade_offs(rows)
+        ],
+        "cost_title": next((trade_off.cost.title for trade_off in trade_offs(rows)), ""),
+    }
+
+
+def _charts(tables: Tables, rows: Sequence[ComparisonRow]) -> list[dict[str, Any]]:
+    """Return title, sentence and drawing of each chart."""
+    rates, displaced = series(tables, cross_rack_rate), series(tables, displaced_tasks)
+    markers = _markers(tables, rows[0].scenario)
+    until_ms = _until_ms(rates, markers)
+    if not until_ms:
+        return []
+    curves = cumulative_downtime(tables, evenly_spaced(until_ms, CURVE_POINTS))
+    downtime = [
+        ChartLine(curve.label, index, curve.at_ms, curve.values_ms, curve.minimums_ms, curve.maximums_ms)
+        for index, curve in enumerate(curves)
+    ]
+    longest = max((curve.maximums_ms[-1] for curve in curves if curve.maximums_ms), default=0.0)
+    fastest = max((value for line in rates for value in line.maximums if value is not None), default=0.0)
+    drawn = (
+        (
+            "Cross-rack traffic",
+            _sentence("At the end", contrast(rows, METRIC["cross_rack_bytes_per_s"])),
+            _chart_lines(rates),
+            rate_unit(fastest),
+        ),
+        (
+            "Tasks not on their final client",
+            settled_sentence(tables),
+            _chart_lines(displaced),
+            Unit(1.0, "tasks", is_whole=True),
+        ),
+        (
+            "Cumulative downtime of all tasks",
+            _sentence("In total", contrast(rows, METRIC["downtime_ms"])),
+            downtime,
+            duration_unit(longest),
+        ),
+    )
+    charts = []
+    for title, sentence, lines, unit in drawn:
+        drawing = LineChart(
+            title=f"{title} ({unit.name}) over time. {sentence}",
+            lines=lines,
+            x_unit=duration_unit(until_ms),
+            y_unit=unit,
+            x_name="time",
+            until=float(until_ms),
+            events=markers,
+            is_stepped=lines is not downtime,
+        )
+        charts.append({"title": title, "sentence": sentence, "svg": _markup(line_chart(drawing))})
+    return charts
+
+
+def _sentence(when: str, text: str) -> str:
+    return f"{when}: {text}." if text else ""
+
+
+def _markers(tables: Tables, scenario: str) -> list[EventMarker]:
+    """Return the events of the scenario without the details in parentheses."""
+    texts: dict[int, list[str]] = {}
+    for at_ms, label in scenario_events(tables, scenario):
+        texts.setdefault(at_ms, []).append(label.partition(" (")[0] or label)
+    return [EventMarker(at_ms, tuple(labels)) for at_ms, labels in sorted(texts.items())]
+
+
+def _until_ms(lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> int:
+    """Return the end of the time axis: shortly after the last rebalance or event, because nothing changes later."""
+    end = max((line.until_ms for line in lines), default=0)
+    last = max([0, *(line.at_ms[-1] for line in lines if line.at_ms), *(event.at_ms for event in events)])
+    return min(end, round(last * _AFTER_LAST_CHANGE)) if last > _EARLY * end else end
+
+
+def _chart_lines(lines: Sequence[TimeSeries]) -> list[ChartLine]:
+    return [
+        ChartLine(line.label, index, line.at_ms, line.values, line.minimums, line.maximums)
+        for index, line in enumerate(lines)
+    ]
+
+
+def _scatter(trade_off: TradeOff) -> Markup:
+    points = [
+        ScatterPoint(point.assignor, point.index, point.cost, point.disruption, point.dominated_by is None)
+        for point in trade_off.points
+    ]
+    x_unit = _unit(trade_off.cost, max(point.x for point in points))
+    y_unit = _unit(trade_off.disruption, max(point.y for point in points))
+    title = f"{trade_off.cost.title} and {trade_off.disruption.title} of each assignor. {trade_off.sentence}"
+    return _markup(scatter_chart(title, points, trade_off.cost.title, trade_off.disruption.title, x_unit, y_unit))
+
+
+def _unit(metric: Metric, maximum: float) -> Unit:
+    """Return the unit of the axis of a metric."""
+    if metric.name.endswith("_ms"):
+        return duration_unit(maximum)
+    if metric.name.endswith("_bytes_per_s"):
+        return rate_unit(maximum)
+    if metric.name.endswith("_bytes"):
+        return bytes_unit(maximum)
+    return plain(metric.write)(maximum)
+
+
+def _markup(svg: str) -> Markup:
+    """Return a drawing that the templates include as markup: its texts are escaped."""
+    from markupsafe import Markup
+
+    return Markup(svg)
 
 
 _COMBINED_CELLS: dict[str, Callable[[ComparisonRow], Cell]] = {

@@ -13,19 +13,18 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.cells import COLUMNS, Cell, Column, metric_column, verdict_column
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
-from reports.analysis.comparison_records import record_keys, records
 from reports.analysis.metrics import ALL_METRICS
-from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, Note, notes
+from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, Note, notes, record_keys, records
 from reports.analysis.text import name_parts, printable
 from reports.render.markdown import markdown_text
-from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, terminal_width
+from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, terminal_width, wrapped_name
 from simulator.results.files import csv_cell
 
 _LABEL = range(18, 41)
@@ -117,7 +116,7 @@ def _one_row_per_assignor(labels: Sequence[str], columns: Sequence[_DrawnColumn]
     for column in columns:
         table.add_column(Text(column.column.header), justify="right", width=column.width())
     for row, label in enumerate(labels):
-        table.add_row(_wrapped(label, label_width), *(column.cells[row] for column in columns))
+        table.add_row(Text(wrapped_name(label, label_width)), *(column.cells[row] for column in columns))
     return table
 
 
@@ -135,8 +134,8 @@ def _one_row_per_metric(labels: Sequence[str], columns: Sequence[_DrawnColumn], 
         table.add_column(Text(""))
         for row in block:
             # One more character for the star of the values.
-            label = _wrapped(labels[row], (width - title_width) // len(block) - 2)
-            table.add_column(Text("\n").join(line + " " for line in label.split("\n")), justify="right")
+            label = wrapped_name(labels[row], (width - title_width) // len(block) - 2)
+            table.add_column(Text("".join(f"{line} \n" for line in label.split("\n"))[:-1]), justify="right")
         for title, column in zip(titles, columns, strict=True):
             table.add_row(title, *(column.cells[row] for row in block))
         yield table
@@ -169,17 +168,6 @@ def _draw_cell(cell: Cell, is_best: bool) -> Text:
     for note in cell.notes:
         text.append(f"\n{note} ", style=QUIET)
     return text
-
-
-def _wrapped(label: str, width: int) -> Text:
-    """Return a label wrapped to `width` cells, at word separators where possible."""
-    lines = [""]
-    for part in name_parts(label):
-        if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
-            lines.append("")
-        lines[-1] += part
-    folded = [piece for line in lines for piece in chop_cells(line.rstrip(), max(width, 2)) or [""]]
-    return Text("\n".join(folded))
 
 
 FORMATS = ("table", "json", "csv", "markdown")

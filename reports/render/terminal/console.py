@@ -10,9 +10,12 @@ import sys
 from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len, chop_cells
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from reports.analysis.text import name_parts, printable
 
 _JOINT = "\ue000"
 """Takes the place of a space at which a line must not break; rich breaks lines at non-breaking spaces, too."""
@@ -52,6 +55,16 @@ def keep_figures(text: str) -> str:
 def grid() -> Table:
     """Return a table with a line below its header and no frame."""
     return Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style=HEADER)
+
+
+def wrapped_name(name: str, width: int) -> str:
+    """Return a name in lines of at most `width` characters, broken after word separators where possible."""
+    parts = [""]
+    for part in name_parts(printable(name)):
+        if parts[-1] and cell_len(parts[-1] + part.rstrip()) > width:
+            parts.append("")
+        parts[-1] += part
+    return "\n".join(piece for part in parts for piece in chop_cells(part.rstrip(), max(width, 2)) or [""])
 
 
 def terminal_width(width: int | None) -> int:

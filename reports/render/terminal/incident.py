@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.explanation_text import step_text
+from reports.analysis.explanation import step_text
 from reports.analysis.incident.report import (
     NIGHT_COLUMNS,
     OFFSETS_NOTE,

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.runs.round_diff import ClientChange, RoundDiff, TaskChange, TaskHolders, move_reason_text
+from reports.analysis.scaled_rounds import trigger_text
 from reports.analysis.text import printable
-from reports.analysis.triggers import trigger_text
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 

@@ -15,8 +15,7 @@ from assignors.model.columns import IntArray
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
-from reports.analysis.plans.plan_row import TODAY
-from reports.analysis.plans.tables import PLAN_SCHEMAS
+from reports.analysis.plans.results import PLAN_SCHEMAS, TODAY
 
 KEYS = [("orders", 0), ("orders", 1), ("pay", 0), ("pay", 1), ("pay", 2)]
 

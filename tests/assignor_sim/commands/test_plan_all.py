@@ -7,7 +7,7 @@ from typing import Any
 
 from assignor_sim.api.plan_comparison import plan
 from assignors.replicas.registry import built_in
-from reports.analysis.plans.plan_row import records
+from reports.analysis.plans.results import records
 from tests.assignor_sim.commands.plan_commands import parse_json, read_replicas, run_plan
 
 STRATEGIES = [info.name for info in built_in()]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from assignor_sim.api.plan_comparison import PlanComparison, plan
-from reports.analysis.plans.changes import PartitionChange
-from reports.render.terminal.plan_changes import draw
+from reports.analysis.plans.results import PartitionChange
+from reports.render.plan import draw_changes
 from tests.assignor_sim.commands.plan_commands import (
     PLANNERS,
     ROUND_ROBIN,
@@ -154,7 +154,7 @@ def test_json_has_all_changes_of_every_plan(folder: Path) -> None:
 @pytest.mark.parametrize("width", range(40, 90, 5))
 def test_change_wider_than_the_terminal_continues_on_the_next_line(width: int) -> None:
     change = PartitionChange("order-processing-spending-changelog", 5, (6, 4), (4, 7), 6, 4, 1_200_000_000)
-    drawn = draw("exact_flow", [change], [], width=width, color=False)
+    drawn = draw_changes("exact_flow", [change], [], width=width, color=False)
     name, note = "order-processing-spending-changelog-5: [6,4] → [4,7]", "  leader 6 → 4, copy 1.2 GB"
     if width >= len(name + note):
         assert drawn.endswith(f"{name}{note}\n")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assignor_sim.api.plan_comparison import PlanComparison, plan
-from reports.analysis.plans.plan_row import records
+from reports.analysis.plans.results import records
 from scenarios.kafka.formats.reassignment import parse_reassignment
 from tests.assignor_sim.commands.plan_commands import (
     ROUND_ROBIN,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reports.analysis.comparison import RunProblem, TableError, best_rows, compare_runs, rows_by_scenario, verdict_text
-from reports.analysis.comparison_records import records
 from reports.analysis.metrics import METRIC, METRICS
+from reports.analysis.notes import records
 from simulator.results.tables import SCHEMAS
 from tests.reports.sample_runs import RUN, four_assignors, tables
 
@@ -91,6 +91,25 @@ def test_lowest_value_is_best_including_ties() -> None:
 def test_equally_formatted_values_are_equally_good() -> None:
     rows = compare_runs(tables([{"assignor": name, "cross_rack_bytes_per_s": 4e7 + n} for n, name in enumerate("ab")]))
     assert best_rows(rows, METRIC["cross_rack_bytes_per_s"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "best"),
+    [
+        ("worst_downtime_ms", (0, 0), ""),
+        ("worst_downtime_ms", (0, 900), ""),
+        ("worst_downtime_ms", (0, 1_000), "a"),
+        ("worst_downtime_ms", (46_900, 47_900, 46_900), "ac"),
+        ("worst_downtime_ms", (1_000_000, 1_009_000), ""),
+        ("worst_downtime_ms", (1_000_000, 1_009_000, 1_200_000), "ab"),
+        ("active_moves", (0, 1), "a"),
+        ("active_moves", (1_000, 1_009), ""),
+    ],
+)
+def test_irrelevant_differences_make_no_row_best(metric: str, values: tuple[int, ...], best: str) -> None:
+    names = "abc"[: len(values)]
+    rows = compare_runs(tables([{"assignor": name, metric: value} for name, value in zip(names, values, strict=True)]))
+    assert "".join(row.assignor for row in best_rows(rows, METRIC[metric])) == best
 
 
 def test_no_row_is_best_if_all_are_equal_or_lower_is_not_better() -> None:

@@ -7,9 +7,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from reports.analysis.explanation import ExplanationError, explain
-from reports.analysis.explanation_text import cost_text, step_text
-from reports.render.terminal.explanation import draw, record
+from reports.analysis.explanation import (
+    ExplanationError,
+    cause_of_move,
+    cost_text,
+    cycle_text,
+    explain,
+    list_moves,
+    step_text,
+)
+from reports.render.terminal.explanation import draw, draw_moves, record
 from simulator.results.tables import SCHEMAS
 from tests.reports.sample_runs import RUN, tables
 
@@ -81,7 +88,8 @@ def test_round_without_a_move_shows_the_last_move() -> None:
 
 
 def test_explanation_of_all_rounds_ends_with_number_of_moves() -> None:
-    assert draw([explain(moved_task(), "own", 1, "0_3")], 100, color=False).endswith("\nMoved once in 3 rounds.\n")
+    lines = draw([explain(moved_task(), "own", 1, "0_3")], 100, color=False).splitlines()
+    assert lines[1] == "Moved once in 3 rounds."
 
 
 def test_record_has_all_numbers() -> None:
@@ -117,6 +125,38 @@ def test_missing_break_even_cost_has_a_reason(why: str, expected: str) -> None:
     move = explain(moved_task(break_even=None, no_break_even=why), "own", 1, "0_3", 2).moves[0]
     assert cost_text(move).startswith(expected)
     assert bool(cost_text(move)) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "cause"),
+    [
+        ("rack", "balance", "rack-aware optimization"),
+        ("rack", "rack", "rack-aware optimization"),
+        ("spread", "balance", "balance of subtopologies"),
+        ("least_loaded", "rack", "balance"),
+        ("not_recorded", "rack", "fewer cross-rack partitions"),
+        ("rack", "member_lost", "client lost"),
+        ("dealt", None, ""),
+    ],
+)
+def test_cause_of_a_move_does_not_contradict_the_steps(kind: str, reason: str | None, cause: str) -> None:
+    move = explain(moved_task(kind=kind), "own", 1, "0_3", 2).moves[0]
+    assert cause_of_move(move, reason) == cause
+
+
+def test_cycle_balances_subtopologies_only_if_its_step_says_so() -> None:
+    edges = ({"cycle_cost": 0, "cycle_break_even": None},)
+    assert cycle_text(edges) == "total +0"
+    assert cycle_text(edges, spreads=True) == "total +0: balances subtopologies rather than reducing cost"
+
+
+def test_list_of_moves_begins_with_the_number_of_moves_by_reason() -> None:
+    moves = [
+        {"round": 2, "task": "0_3", "role": "active", "from_client": "app-0", "to_client": "app-1", "reason": "balance"}
+    ]
+    listed = list_moves({**moved_task(), "moves": result_tables(moves=moves)["moves"]}, "own")
+    lines = draw_moves([listed], 200, color=False).splitlines()
+    assert lines[1:4] == ["– rack-aware optimization: 1 move, downtime 5 s", "", "Round 2  0:01:00, configs changed"]
 
 
 def test_results_without_reasons_are_rejected() -> None:

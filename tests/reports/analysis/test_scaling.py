@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from reports.analysis.scaling import describe_scaling, scaling_figures
+from reports.analysis.runs.scaling_history import describe_scaling, scaling_figures
 
 MINUTE = 60_000
 KEY = ("shop", "sticky")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.analysis.triggers import trigger_text
+from reports.analysis.scaled_rounds import trigger_text
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from functools import cache
 import pytest
 
 from reports.analysis.text import printable
-from reports.render.drawing.svg import inline_svg
 from reports.render.figures.run_figures import convergence, figure_bytes
-from reports.render.html.embedded import as_json, policy
+from reports.render.html.inline_figures import inline_svg
+from reports.render.html.shell import as_json, policy
 from reports.render.page import page
 from tests.reports.render.test_page import parse, sample_page, text_of, with_class
 from tests.reports.sample_runs import HOSTILE, MINUTE_MS, run_rounds, tables

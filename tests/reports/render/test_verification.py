@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.analysis.stored.changes import ResultChange, compare_origins
-from reports.analysis.stored.verification import Verification, VerificationStatus
-from reports.render.junit import junit
-from reports.render.verification import FORMATS, as_text, render
+from reports.analysis.stored.verification import ResultChange, Verification, VerificationStatus, compare_origins
+from reports.render.verification import FORMATS, as_text, junit, render
 from tests.reports.sample_runs import HOSTILE
 from tests.reports.sample_stored_results import ORIGIN
 

@@ -9,8 +9,7 @@ from math import inf
 import pytest
 
 from reports.analysis.plans.conclusion import conclude_plans
-from reports.analysis.plans.plan_row import TODAY, PlanRow
-from reports.analysis.plans.results import PlanResults
+from reports.analysis.plans.results import TODAY, PlanResults, PlanRow
 from tests.reports.sample_plans import results
 
 KEYS = ("replicas_range", "leaders_range", "bytes_moved", "broken_rack", "replicas_moved", "leaders_changed_by_copy")
@@ -78,9 +77,10 @@ def test_hidden_plans_are_dominated_by_a_shown_one(seed: int) -> None:
 def test_sentences_have_the_figures_of_the_plan() -> None:
     conclusion = conclude_plans(results())
     assert conclusion.chosen == "even"
-    first, second = conclusion.sentences
+    first, second, third = conclusion.sentences
     assert first.startswith("even lowers the difference between brokers from 4 to 0 replicas, and violates")
     assert second == "It copies 4 replicas (11 GB)."
+    assert third == "Without a throttle (--throttle), the time to copy is unknown."
     assert "No plan: greedy and more; the comparison has the reasons." in conclusion.findings
 
 

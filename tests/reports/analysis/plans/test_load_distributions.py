@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reports.analysis.plans.load_distributions import disk_usage_grid, load_distributions, load_grid
-from reports.analysis.plans.plan_row import TODAY
+from reports.analysis.plans.broker_tables import disk_usage_grid, load_distributions, load_grid
+from reports.analysis.plans.results import TODAY
 from tests.reports.sample_plans import GB, NAMES, results
 
 FIGURES = ["leaders", "replicas", "bytes"]

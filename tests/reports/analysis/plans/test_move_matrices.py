@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.plans.move_matrices import move_matrices, pair_grid
+from reports.analysis.plans.broker_tables import move_matrices, pair_grid
 from tests.reports.sample_plans import results
 
 

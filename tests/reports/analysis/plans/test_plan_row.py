@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.plans.plan_row import parse_plan_rows, records
+from reports.analysis.plans.results import parse_plan_rows, records
 from tests.reports.sample_plans import results
 
 

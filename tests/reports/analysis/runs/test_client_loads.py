@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports.analysis.comparison import TableError
-from reports.analysis.runs.client_loads import ClientLoad, client_loads, load_grid
+from reports.analysis.runs.grids import ClientLoad, client_loads, load_grid
 from reports.render.figures.run_figures import figure_bytes, load_per_thread
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import tables

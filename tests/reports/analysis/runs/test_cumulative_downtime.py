@@ -7,7 +7,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from reports.analysis.runs.cumulative_downtime import cumulative_downtime, evenly_spaced
+from reports.analysis.runs.answer import cumulative_downtime, evenly_spaced
 from simulator.results.tables import SCHEMAS
 from tests.reports.sample_runs import tables
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reports.analysis.runs.breakdowns import moves_by_reason
-from reports.analysis.runs.client_loads import client_loads
+from reports.analysis.runs.grids import client_loads
 from reports.analysis.runs.highlights import load_sentence, moves_sentence
 from tests.reports.sample_player_runs import player_runs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.runs.merged_results import ResultDirectory, merge_results
+from reports.analysis.runs.run_rows import ResultDirectory, merge_results
 from reports.render.page import page
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import MANIFEST

@@ -7,7 +7,7 @@ import dataclasses
 
 import pytest
 
-from reports.analysis.stored.changes import compare_origins, compare_results
+from reports.analysis.stored.verification import compare_origins, compare_results
 from tests.reports.sample_stored_results import ORIGIN, change_lines, results, rounds, with_changes
 
 STAY = {"0_0": "a b", "0_1": "b"}

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from reports.analysis.stored.results import (
+    MAX_CHANGES,
     StoredResultsError,
     collect_results,
+    placements,
+    placements_by_round,
     read_stored,
+    stored_rounds,
     write_stored,
 )
-from reports.analysis.stored.rounds import MAX_CHANGES, placements, placements_by_round, stored_rounds
 from tests.reports import sample_runs
 from tests.reports.sample_stored_results import ORIGIN, results, rounds
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
+from reports.analysis.stored.verification import ToleranceError, parse_tolerances
 from tests.reports.sample_stored_results import change_lines, results
 
 STAY = {"0_0": "a b", "0_1": "b"}

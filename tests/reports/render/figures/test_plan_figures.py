@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.analysis.plans.load_distributions import load_distributions
+from reports.analysis.plans.broker_tables import load_distributions
 from reports.render.figures.plan_figures import draw_load, plan_figures
 from reports.render.figures.run_figures import figure_bytes
 from tests.reports.sample_plans import results

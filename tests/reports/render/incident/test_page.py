@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reports.analysis.explanation_text import step_text
+from reports.analysis.explanation import step_text
 from reports.analysis.incident.report import MAX_CLIENTS, cause_lanes, find, summary_text
 from reports.render.drawing import incident_timeline
 from reports.render.figures.run_figures import figure_bytes, figure_style

@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from reports.analysis.comparison import compare_runs
-from reports.analysis.comparison_records import records
+from reports.analysis.notes import records
 from reports.render.terminal.comparison import COLUMNS, columns_for, render
 from simulator.results.files import csv_cell
 from tests.reports.sample_runs import HOSTILE, four_assignors, tables

@@ -9,14 +9,13 @@ from functools import cache
 
 import pytest
 
+from reports.analysis.plans.broker_tables import disk_usage_grid, load_distributions, move_matrices
 from reports.analysis.plans.conclusion import conclude_plans
-from reports.analysis.plans.load_distributions import disk_usage_grid, load_distributions
-from reports.analysis.plans.move_matrices import move_matrices
-from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow
+from reports.analysis.plans.results import CRITERIA, TODAY, PlanRow
 from reports.analysis.text import printable
 from reports.render.figures.plan_figures import plan_figures
 from reports.render.page import page
-from reports.render.plan_page.sections import criterion_lines
+from reports.render.plan_page import criterion_lines
 from tests.reports.render.test_page import parse, text_of
 from tests.reports.render.test_page_safety import inner
 from tests.reports.sample_plans import EVEN, NAMES, results

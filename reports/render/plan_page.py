@@ -5,21 +5,25 @@ The first section has the question, the recommended plan, headline figures, and 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from reports.analysis.cells import Cell
-from reports.analysis.plans.batches import batch_grid
-from reports.analysis.plans.columns import COLUMNS, PlanColumn, violations
-from reports.analysis.plans.conclusion import PlanConclusion, conclude_plans
-from reports.analysis.plans.load_distributions import LoadDistribution, disk_usage_grid, load_distributions, load_grid
-from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, move_matrices, pair_grid
-from reports.analysis.plans.plan_row import TODAY, PlanRow
-from reports.analysis.plans.remarks import remarks, status_words
-from reports.analysis.plans.results import PlanResults
+from reports.analysis.plans.broker_tables import (
+    ADDITIONAL,
+    MAX_PAIRS,
+    LoadDistribution,
+    batch_grid,
+    disk_usage_grid,
+    load_distributions,
+    load_grid,
+    move_matrices,
+    pair_grid,
+)
+from reports.analysis.plans.conclusion import COLUMNS, PlanColumn, PlanConclusion, conclude_plans, violations
+from reports.analysis.plans.results import TODAY, PlanResults, PlanRow, remarks, status_words
 from reports.analysis.text import printable
 from reports.render.drawing.chart_axes import Unit, bytes_unit
 from reports.render.drawing.line_chart import COLORS
@@ -45,21 +49,9 @@ def answer_section(results: PlanResults, id: str, title: str) -> Section:
         "id": id,
         "conclusion": conclusion,
         "colors": COLORS,
-        "command": _command(results, conclusion.chosen),
         "scatter": _scatter(results, conclusion),
     }
     return Section(id, title, "plan/answer.html.j2", context, leads=True)
-
-
-def _command(results: PlanResults, chosen: str) -> str:
-    """Return the command that executes a plan; empty if its files were not written, or are batches."""
-    for row in results.rows:
-        if row.strategy == chosen and row.folder is not None and row.batches is None and row.changes:
-            file = shlex.quote(f"{row.folder}/reassignment.json")
-            return (
-                f"kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute --reassignment-json-file {file}"
-            )
-    return ""
 
 
 def _scatter(results: PlanResults, conclusion: PlanConclusion) -> Markup | None:

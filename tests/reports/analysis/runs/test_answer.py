@@ -8,10 +8,8 @@ import pytest
 
 from reports.analysis.comparison import ComparisonRow, compare_runs
 from reports.analysis.metrics import METRIC
-from reports.analysis.runs.headline import headline
+from reports.analysis.runs.answer import headline, question, trade_offs
 from reports.analysis.runs.highlights import contrast, settled_sentence
-from reports.analysis.runs.question import question
-from reports.analysis.runs.trade_off import trade_offs
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import four_assignors, run_rounds, tables
 

@@ -16,7 +16,7 @@ from reports.analysis.paired_comparison import (
     PairedComparison,
     count_verdicts,
 )
-from reports.render.terminal.significance import notes, render
+from reports.render.compare import notes, render
 from tests.reports.sample_runs import HOSTILE
 
 
@@ -92,7 +92,7 @@ def test_json_has_all_findings() -> None:
 
 def test_comparison_without_significant_difference_says_so() -> None:
     for format in ("table", "markdown"):
-        assert "No significant difference." in render(comparison_of(UNDECIDED), format)
+        assert "No significant difference" in render(comparison_of(UNDECIDED), format)
 
 
 def test_too_few_seeds_are_reported() -> None:
