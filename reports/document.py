@@ -5,11 +5,12 @@ A command builds its report once, so that terminals, Markdown, pages and CSV hav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from reports.analysis.cells import Cell
+from reports.analysis.text import plain_text
 
 ReportFormat = Literal["terminal", "markdown", "page", "csv"]
 Emphasis = Literal["", "heading", "conclusion", "note", "good", "bad"]
@@ -52,6 +53,7 @@ class Points(ReportPart):
 
     texts: Sequence[str]
     emphasis: Emphasis = ""
+    is_numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class ReportTable(ReportPart):
         is_matrix: whether rows and columns have the same names, and colors show the sizes.
         is_grouped: whether the first column names groups of rows, which the second one names: terminals have the name
             of a group once, above its rows; rows without a name of their own are on that line.
+        title: its name for screen readers; by default that of the section.
     """
 
     key: str
@@ -101,9 +104,26 @@ class ReportTable(ReportPart):
     total: ReportRow = ()
     is_matrix: bool = False
     is_grouped: bool = False
+    title: str = ""
 
 
-Block = Paragraph | Points | Facts | ReportTable
+@dataclass(frozen=True, slots=True)
+class CodeLines(ReportPart):
+    """Lines to copy, which are never broken; added and removed lines of a `diff` are emphasized."""
+
+    lines: Sequence[str]
+    language: Literal["diff", "properties", "yaml"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedBlocks(ReportPart):
+    """Blocks that pages and Markdown fold below a summary."""
+
+    summary: str
+    blocks: Sequence[Block]
+
+
+Block = Paragraph | Points | Facts | ReportTable | CodeLines | FoldedBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +164,14 @@ class Report:
     window_title: str = ""
     subtitle: str = ""
     max_width: int | None = None
+
+
+def records_table(
+    key: str,
+    columns: Mapping[str, str],
+    records: Iterable[Mapping[str, Any]],
+    only: tuple[ReportFormat, ...] = ("csv",),
+) -> ReportTable:
+    """Return a table of records, such as those of JSON; `columns` has the titles by key."""
+    rows = [[plain_text(record.get(name)) for name in columns] for record in records]
+    return ReportTable(key, [ReportColumn(name, title) for name, title in columns.items()], rows, only=only)

@@ -60,13 +60,15 @@ class Checkup:
         Raises:
             ResultsError: the directory has other content, or cannot be written.
         """
-        from reports.render.checkup import markdown, page
+        from reports.render.checkup import checkup_report
+        from reports.render.report_formats import report_markdown, report_page
         from simulator.results.result_directory import write_results
 
+        report = checkup_report(self.report)
         files = {
             "checkup.json": (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode(),
-            "checkup.md": markdown(self.report).encode(),
-            "checkup.html": page(self.report).encode(),
+            "checkup.md": report_markdown(report).encode(),
+            "checkup.html": report_page(report).encode(),
             "checkup.lock": self.lock().encode(),
         }
         about = {"application": self.report.application, "seeds": self.report.seeds, "runs": self.report.runs}
@@ -97,9 +99,10 @@ class Checkup:
         return compare_lock(self.report, read_lock(text, str(path)), MODEL_VERSION)
 
     def __str__(self) -> str:
-        from reports.render.checkup import terminal
+        from reports.render.checkup import checkup_report
+        from reports.render.report_formats import report_text
 
-        return terminal(self.report)
+        return report_text(checkup_report(self.report))
 
     def __repr__(self) -> str:
         return f"<Checkup of {self.report.application}: {self.report.verdict}, {self.report.runs} runs>"

@@ -11,7 +11,7 @@ from assignor_sim.api.simulated_night import SCENARIO_NAME, replay_night
 from assignors.consumer_tasks import ConsumerTasks
 from assignors.model.consumer_group import ConsumerAssignor
 from assignors.model.ids import TopicPartition
-from reports.analysis.incident.report import (
+from reports.analysis.incident import (
     IncidentCause,
     IncidentDifference,
     IncidentMove,

@@ -47,9 +47,10 @@ class Fuzzing:
         return fuzz_record(self.report)
 
     def __str__(self) -> str:
-        from reports.render.review.fuzzing import fuzz_text
+        from reports.render.fuzz import fuzz_report
+        from reports.render.report_formats import report_text
 
-        return fuzz_text(self.report)
+        return report_text(fuzz_report(self.report))
 
     def __repr__(self) -> str:
         return f"<Fuzzing of {self.report.assignor}, {self.report.cases} cases>"

@@ -12,7 +12,7 @@ from assignor_sim.api.consumer_incident import investigate_consumers
 from assignor_sim.api.incident_options import IncidentOptions
 from assignor_sim.api.simulated_night import SCENARIO_NAME, replay_night
 from assignors.model.assignment import TaskAssignor
-from reports.analysis.incident.report import (
+from reports.analysis.incident import (
     IncidentCause,
     IncidentDifference,
     IncidentMove,
@@ -134,7 +134,7 @@ def _within(group: RecordedGroup, options: IncidentOptions) -> RecordedGroup:
 
 
 def _utc(at_ms: int) -> str:
-    from reports.analysis.incident.report import timestamp
+    from reports.analysis.incident import timestamp
 
     return timestamp(at_ms)
 

@@ -13,8 +13,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import CaseOutcome
-from reports.analysis.review.records import report_record, timing_records
-from reports.analysis.review.report import REVIEW_METRICS, ReviewReport, build_report
+from reports.analysis.review.report import REVIEW_METRICS, ReviewReport, build_report, report_record, timing_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,15 +58,16 @@ class Review:
         Raises:
             ResultsError: the directory has other content, or cannot be written.
         """
-        from reports.render.review import junit, markdown, page
+        from reports.render.report_formats import report_markdown, report_page
+        from reports.render.review import review_junit, review_report
         from simulator.results.result_directory import write_results
 
-        record = report_record(self.report)
+        record, report = report_record(self.report), review_report(self.report)
         files = {
             "review.json": _json(record),
-            "review.md": markdown(self.report).encode(),
-            "review.html": page(self.report).encode(),
-            "review.xml": junit(self.report),
+            "review.md": report_markdown(report).encode(),
+            "review.html": report_page(report).encode(),
+            "review.xml": review_junit(self.report),
             "timings.json": _json(timing_records(self.outcomes)),
             **{f"violations/{shrunk.file}": shrunk.text.encode() for shrunk in self.report.shrunk},
         }
@@ -75,9 +75,10 @@ class Review:
         write_results(Path(directory), {}, {"kind": "review", **{key: record[key] for key in keys}}, files)
 
     def __str__(self) -> str:
-        from reports.render.review import terminal
+        from reports.render.report_formats import report_text
+        from reports.render.review import review_report
 
-        return terminal(self.report)
+        return report_text(review_report(self.report))
 
     def __repr__(self) -> str:
         return f"<Review of {self.report.head} against {self.report.base}, {self.report.cases} cases>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reports.analysis.incident.report import IncidentReport, WhatIf
+from reports.analysis.incident import IncidentReport, WhatIf
 from scenarios.load import AssignorSpec, Scenario, loads
 from scenarios.run import run
 from simulator.results.tabulation import tabulate

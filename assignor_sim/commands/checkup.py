@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +12,7 @@ import typer
 from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
 from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
+from assignor_sim.console.formats import Format, OutputFormat, print_report
 from assignor_sim.console.observed_application import (
     ClientRelease,
     HiddenConfigs,
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
     from assignor_sim.api.checkup import Checkup
     from reports.analysis.checkup.report import ReportCard
     from scenarios.load import Scenario
-
-
-class CheckupFormat(StrEnum):
-    """Output format of the checkup."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
 
 
 def checkup(
@@ -86,7 +76,7 @@ def checkup(
         Path | None,
         typer.Option(help="Compare with the grades in this file; exit with 1 if one is worse.", metavar="LOCK"),
     ] = None,
-    format_: Annotated[CheckupFormat, typer.Option("--format", help="Output format.")] = CheckupFormat.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Grade an application or consumer group in deployments, failures and growth; recommend properties and rollout.
 
@@ -103,6 +93,7 @@ def checkup(
     from pipeline.errors import SparkError
     from pipeline.pool import PoolError
     from reports.analysis.checkup.report import LockError, read_lock
+    from reports.render.checkup import checkup_report
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.observation import ObservationError
     from scenarios.language.text_files import UnreadableError
@@ -169,7 +160,7 @@ def checkup(
                     on_progress=on_progress,
                     on_first=_first_answer(),
                 )
-        print(_rendered(found, format_), end="")
+        print_report(format_, checkup_report(found.report), found.record)
         if out is not None:
             found.save(out)
         if save is not None:
@@ -241,24 +232,11 @@ def _first_answer() -> Callable[[ReportCard], None]:
 
     def show(card: ReportCard) -> None:
         from reports.render.checkup import first_card
+        from reports.render.report_formats import report_text
 
-        print(first_card(card), file=sys.stderr)
+        print(report_text(first_card(card)), file=sys.stderr)
 
     return show if sys.stderr.isatty() else lambda _: None
-
-
-def _rendered(found: Checkup, format_: CheckupFormat) -> str:
-    from reports.render.checkup import csv_of_grades, markdown
-
-    match format_:
-        case CheckupFormat.TABLE:
-            return str(found)
-        case CheckupFormat.JSON:
-            return json.dumps(found.record(), indent=2, ensure_ascii=False) + "\n"
-        case CheckupFormat.CSV:
-            return csv_of_grades(found.report)
-        case CheckupFormat.MARKDOWN:
-            return markdown(found.report)
 
 
 def _compare(found: Checkup, path: Path) -> None:

@@ -59,8 +59,8 @@ def frontier(
         front = compute_frontier(loaded, assignor, round=round_, slack=slack, seed=seed)
     print_report(format_, frontier_report(front), lambda: record(front))
     if out is not None:
-        from reports.render.figures.frontier_figure import traffic_against_movement
         from reports.render.figures.run_figures import figure_bytes
+        from reports.render.frontier import traffic_against_movement
         from simulator.results.files import write_file
 
         with exit_on_error(OSError):

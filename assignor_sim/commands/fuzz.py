@@ -11,7 +11,7 @@ import typer
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error, exit_with_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_report
 from assignor_sim.console.key_value_options import parse_configs
 
 
@@ -56,7 +56,7 @@ def fuzz(
     from pipeline.fuzz.corpus import CorpusError
     from pipeline.pool import PoolError
     from reports.analysis.stored.results import StoredResultsError
-    from reports.render.review.fuzzing import fuzz_tables
+    from reports.render.fuzz import fuzz_report
 
     with exit_on_error(AssignorError, CorpusError, PoolError, StoredResultsError, ValueError, OSError):
         until_s = None if until is None else _seconds(until)
@@ -78,7 +78,7 @@ def fuzz(
             kept = "Nothing is kept without --corpus." if corpus is None else f"The same command continues {corpus}."
             print(f"\nInterrupted. {kept}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
-    print_in_format(format_, text=lambda: str(found), record=found.record, tables=lambda: fuzz_tables(found.report))
+    print_report(format_, fuzz_report(found.report), found.record)
     if found.found:
         raise typer.Exit(DIFFERENT)
 

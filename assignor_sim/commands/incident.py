@@ -14,7 +14,7 @@ from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_
 from assignor_sim.console.observed_application import Racks, StreamsConfig, parse_racks, read_configs
 
 if TYPE_CHECKING:
-    from reports.analysis.incident.report import IncidentReport
+    from reports.analysis.incident import IncidentReport
 
 _DEFAULT_ASSIGNORS = ("high_availability", "sticky_task_assignor")
 """Assignors that a page compares by default, except for the one of the night."""
@@ -120,8 +120,8 @@ def incident(
 
 
 def _print(report: IncidentReport, task: str | None, format_: OutputFormat) -> None:
-    from reports.analysis.incident.report import find, report_record
-    from reports.render.terminal.incident import draw, draw_task, tables, task_rows, task_tables
+    from reports.analysis.incident import find, report_record
+    from reports.render.incident import draw, draw_task, tables, task_rows, task_tables
 
     if task is None:
         print_in_format(

@@ -83,7 +83,7 @@ def report(
 def _read_sweep(directory: Path, uri: str | None) -> AggregatedSweep:
     """Read an aggregated sweep; a copy of one has the name of its URI, also in errors."""
     from reports.analysis.comparison import TableError
-    from reports.analysis.sweeps.reading import read_sweep
+    from reports.analysis.sweeps.aggregated_sweep import read_sweep
     from reports.analysis.sweeps.sweep_directory import read_aggregate
     from simulator.results.result_directory import ResultsError
 

@@ -96,8 +96,7 @@ def review(
     from assignors.errors import AssignorError
     from pipeline.errors import SparkError
     from pipeline.pool import PoolError
-    from reports.analysis.review.records import timing_records
-    from reports.analysis.review.report import REVIEW_METRICS
+    from reports.analysis.review.report import REVIEW_METRICS, timing_records
     from reports.analysis.stored.results import StoredResultsError
     from reports.render.review import timing_line
     from simulator.results.result_directory import ResultsError, check_writable
@@ -135,20 +134,21 @@ def review(
 def _rendered(reviewed: Review, format_: ReviewFormat) -> str:
     import json
 
-    from reports.analysis.review.records import report_record
-    from reports.render.review import csv_of_findings, junit, markdown
+    from reports.analysis.review.report import report_record
+    from reports.render.report_formats import report_csv, report_markdown
+    from reports.render.review import review_junit, review_report
 
     match format_:
         case ReviewFormat.TABLE:
             return str(reviewed)
         case ReviewFormat.MARKDOWN:
-            return markdown(reviewed.report)
+            return report_markdown(review_report(reviewed.report))
         case ReviewFormat.JSON:
             return json.dumps(report_record(reviewed.report), indent=2, ensure_ascii=False) + "\n"
         case ReviewFormat.CSV:
-            return csv_of_findings(reviewed.report)
+            return report_csv(review_report(reviewed.report))
         case ReviewFormat.JUNIT:
-            return junit(reviewed.report).decode()
+            return review_junit(reviewed.report).decode()
 
 
 def _exit_if_failed_or_worse(report: ReviewReport, limits: Mapping[str, Tolerance]) -> None:

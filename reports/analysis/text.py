@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 _CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -53,6 +54,17 @@ def name_parts(name: str) -> list[str]:
 def natural_key(name: str) -> list[tuple[int, int, str]]:
     """Return a sort key that orders numbers in names by value: `0_2` before `0_10`."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as text: lists separated by semicolons, nothing for None and empty lists."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Sequence):
+        return "; ".join(map(str, value))
+    return "" if value is None else str(value)
 
 
 def _is_harmful(char: str) -> bool:

@@ -15,7 +15,7 @@ from reports.render.html.manifest_lines import assignor_settings, manifest_lines
 from reports.render.html.shell import Section, render_page
 from reports.render.plan_page import plan_sections
 from reports.render.run_page.sections import run_sections
-from reports.render.sweep_page.sections import sweep_sections
+from reports.render.sweep_page import sweep_sections
 from simulator.plurals import counted
 
 Manifest = Mapping[str, Any]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from itertools import groupby
 from typing import Any, Final
 
@@ -16,7 +17,9 @@ from reports.analysis.cells import Cell
 from reports.analysis.text import printable
 from reports.document import (
     Block,
+    CodeLines,
     Facts,
+    FoldedBlocks,
     Paragraph,
     Points,
     Report,
@@ -33,6 +36,7 @@ from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, keep
 from simulator.results.files import csv_cell
 
 _STYLES: Final = {"": "", "conclusion": "", "heading": HEADER, "note": QUIET, "good": GOOD, "bad": BAD}
+_DIFF_STYLES: Final = {"+": GOOD, "-": BAD}
 
 _Cells = list[Cell]
 
@@ -73,6 +77,14 @@ def _text_of(block: Block, first_title: str) -> Iterator[RenderableType]:
             yield from (Text(keep_figures(f"{term}: {printable(text)}")) for term, text in block.items)
         case ReportTable():
             yield _grid_of(block, first_title)
+        case CodeLines():
+            for line in block.lines:
+                style = _DIFF_STYLES.get(line[:1], QUIET) if block.language == "diff" else ""
+                yield Text(printable(line), style=style, no_wrap=True, overflow="ignore")
+        case FoldedBlocks():
+            yield Text(printable(block.summary), style=HEADER)
+            for folded in block.blocks:
+                yield from _text_of(folded, "")
 
 
 def _grid_of(table: ReportTable, first_title: str) -> Table:
@@ -83,7 +95,8 @@ def _grid_of(table: ReportTable, first_title: str) -> Table:
         columns, rows = [columns[0], *columns[2:]], list(_grouped(rows))
     for number, column in enumerate(columns):
         title = first_title if first_title and not number else column.header or column.title
-        drawn.add_column(Text(title), justify="right" if column.is_number else "left", no_wrap=column.is_number)
+        is_number = column.is_number
+        drawn.add_column(Text(title), justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(printable(cell.text), style=_STYLES[cell.emphasis]) for cell in row))
     if total:
@@ -129,6 +142,11 @@ def _markdown_of(block: Block) -> str:
             right = [number for number, column in enumerate(columns) if column.is_number]
             texts = [[cell.text for cell in row] for row in (*rows, *([total] if total else []))]
             return markdown_table([column.title for column in columns], texts, right).rstrip("\n")
+        case CodeLines():
+            return "\n".join([f"```{block.language}", *map(printable, block.lines), "```"])
+        case FoldedBlocks():
+            summary = f"<details>\n<summary>{escape(printable(block.summary))}</summary>"
+            return "\n\n".join([summary, *map(_markdown_of, block.blocks), "</details>"])
 
 
 def report_csv(report: Report) -> str:
@@ -158,7 +176,7 @@ def report_page(report: Report) -> str:
             section.key,
             section.title,
             "report.html.j2",
-            {"blocks": [(type(block).__name__, _page_content(block, section)) for block in blocks]},
+            {"blocks": _page_blocks(blocks, section)},
             sentence=section.sentence,
             leads=section.leads,
         )
@@ -167,12 +185,18 @@ def report_page(report: Report) -> str:
     return render_page(report.window_title or report.title, [report.title], "", report.subtitle, sections)
 
 
+def _page_blocks(blocks: Sequence[Block], section: ReportSection) -> list[tuple[str, Any]]:
+    return [(type(block).__name__, _page_content(block, section)) for block in blocks]
+
+
 def _page_content(block: Block, section: ReportSection) -> Any:
+    if isinstance(block, FoldedBlocks):
+        return {"summary": block.summary, "blocks": _page_blocks(block.blocks, section)}
     if not isinstance(block, ReportTable):
         return block
     columns, rows, total = _content(block, "page")
     # Another name than that of the section around it, so that screen readers read them as two.
-    name = f"{section.title} (table)"
+    name = block.title or f"{section.title} (table)"
     return {"table": block, "name": name, "columns": columns, "rows": rows, "total": total}
 
 

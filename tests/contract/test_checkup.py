@@ -27,7 +27,8 @@ from pipeline.advise.checkup import (
 from pipeline.pool import Call
 from reports.analysis.checkup.areas import GRADES, GROUP_AREAS, STREAMS_AREAS
 from reports.analysis.checkup.report import ReportCard, report_record
-from reports.render.checkup import markdown, page, terminal
+from reports.render.checkup import checkup_report
+from reports.render.report_formats import report_markdown, report_page, report_text
 from scenarios.load import loads
 from scenarios.run import run
 from simulator.flows.traffic import TrafficKind
@@ -79,8 +80,8 @@ def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
 def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
     here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_here)
     assert report_record(here) == report_record(checked[0].report)
-    assert terminal(here, width=80) == terminal(checked[0].report, width=80)
-    assert page(here) == page(checked[0].report)
+    assert report_text(checkup_report(here), 80) == report_text(checkup_report(checked[0].report), 80)
+    assert report_page(checkup_report(here)) == report_page(checkup_report(checked[0].report))
 
 
 def test_figures_are_those_of_direct_runs(checked: tuple[Checkup, list[ReportCard]]) -> None:
@@ -160,10 +161,10 @@ def test_one_replica_by_default_is_named_in_each_output(checked: tuple[Checkup, 
     assert not loads(SMALL).warnings
     [remark] = [remark for remark in report.remarks if ONE_REPLICA in remark]
     assert f"{ONE_REPLICA}: small-totals-changelog. The failure of a broker therefore stops tasks" in remark
-    assert remark in " ".join(terminal(report, width=80).split())
-    assert remark.replace("'", "&#39;") in page(report)
+    assert remark in " ".join(report_text(checkup_report(report), 80).split())
+    assert remark.replace("'", "&#39;") in report_page(checkup_report(report))
     assert remark in report_record(report)["remarks"]
-    assert remark.split(".")[-2] in markdown(report)
+    assert remark.split(".")[-2] in report_markdown(checkup_report(report))
 
 
 @pytest.mark.parametrize(
@@ -185,9 +186,11 @@ def test_one_replica_by_default_is_named_where_a_broker_fails(change: tuple[str,
 
 def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None:
     report = checked[0].report
-    long = [line for line in terminal(report, width=80).splitlines() if len(line) > 80 and line[0] not in "+-#"]
+    long = [
+        line for line in report_text(checkup_report(report), 80).splitlines() if len(line) > 80 and line[0] not in "+-#"
+    ]
     assert not long
-    text = markdown(report)
+    text = report_markdown(checkup_report(report))
     assert "```diff\n" in text
     assert "+num.standby.replicas=" in text
     assert list(checked[0].grades().columns) == ["setting", "area", "grade", "value", "worst", "situation"]

@@ -12,7 +12,8 @@ import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
 from pipeline.advise.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup
 from reports.analysis.checkup.report import ReportCard, report_record
-from reports.render.checkup import csv_of_grades, markdown, page, terminal
+from reports.render.checkup import checkup_report
+from reports.render.report_formats import report_csv, report_markdown, report_page, report_text
 from scenarios.load import loads
 from scenarios.run import run
 from simulator.results.tabulation import tabulate
@@ -61,8 +62,8 @@ MIXED = "partition.assignment.strategy: roundrobin, session.timeout.ms: 45000"
 def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
     here = run_checkup(CheckupRequest(loads(configured(GROUP, MIXED)), None, 1, SEEDS), run_here)
     assert report_record(here) == report_record(checked[0].report)
-    assert terminal(here, width=80) == terminal(checked[0].report, width=80)
-    assert page(here) == page(checked[0].report)
+    assert report_text(checkup_report(here), 80) == report_text(checkup_report(checked[0].report), 80)
+    assert report_page(checkup_report(here)) == report_page(checkup_report(checked[0].report))
 
 
 def test_figures_are_those_of_direct_runs(checked: tuple[Checkup, list[ReportCard]]) -> None:
@@ -137,10 +138,12 @@ def test_rollout_starts_from_the_current_assignment(checked: tuple[Checkup, list
 
 def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None:
     report = checked[0].report
-    long = [line for line in terminal(report, width=80).splitlines() if len(line) > 80 and line[0] not in "+-#"]
+    long = [
+        line for line in report_text(checkup_report(report), 80).splitlines() if len(line) > 80 and line[0] not in "+-#"
+    ]
     assert not long
-    assert "+group.protocol=consumer\n" in markdown(report)
-    assert csv_of_grades(report).count("\n") == 19
+    assert "+group.protocol=consumer\n" in report_markdown(checkup_report(report))
+    assert report_csv(checkup_report(report)).count("\n") == 19
     assert [first.setting for first in checked[1]] == ["current"]
 
 
@@ -197,7 +200,7 @@ def test_one_consumer_has_no_balance() -> None:
     report = sim.checkup(loads(GROUP.replace("count: 6, racks: [az1, az2, az3]}]", "rack: az1}]")), seeds=2).report
     assert report.today.graded("balance").grade is None
     assert report.today.graded("moves").grade == "A"
-    assert "Balance is not graded: the group has one consumer." in terminal(report, width=100)
+    assert "Balance is not graded: the group has one consumer." in report_text(checkup_report(report), 100)
 
 
 @pytest.mark.slow

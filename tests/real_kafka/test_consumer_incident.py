@@ -13,7 +13,7 @@ import pytest
 
 from assignor_sim.api.incident import investigate
 from assignor_sim.api.incident_options import IncidentOptions
-from reports.analysis.incident.report import IncidentReport
+from reports.analysis.incident import IncidentReport
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.recorded import RecordedGroup
 from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from reports.analysis.incident.report import (
+from reports.analysis.incident import (
     FOLLOW_UP,
     PROBING,
     IncidentCause,

@@ -20,8 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
-from reports.analysis.sweeps.reading import read_sweep
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, read_sweep
 from reports.analysis.sweeps.sweep_directory import SweepAggregate
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reports.analysis.incident.report import (
+from reports.analysis.incident import (
     OTHER_KIND,
     CauseLane,
     IncidentReport,

@@ -16,8 +16,7 @@ from reports.analysis.formatting import (
 )
 from reports.analysis.metrics import Metric
 from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, Row
-from reports.analysis.sweeps.formatting import excludes_zero, share
-from reports.analysis.sweeps.grids import factor_shares, heat_map, largest_differences
+from reports.analysis.sweeps.grids import excludes_zero, factor_shares, heat_map, largest_differences, share
 from reports.analysis.text import printable, shortened
 from reports.render.drawing.style import INK, PAPER, line_style, new_figure, write_instead_of_data
 from reports.render.figures.run_figures import figure_style

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from reports.analysis.text import printable
+from reports.analysis.text import plain_text, printable
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import HEADER, QUIET, lines, terminal_width
 from simulator.results.files import csv_cell
@@ -79,7 +79,7 @@ def _parts(tables: Sequence[FactTable], width: int) -> Iterator[RenderableType]:
         (name, _), *columns = table.columns.items()
         for row in table.rows:
             # Names and options are never broken, so that they can be copied.
-            yield Text(printable(_text(row.get(name))), style=HEADER, no_wrap=True, overflow="ignore")
+            yield Text(printable(plain_text(row.get(name))), style=HEADER, no_wrap=True, overflow="ignore")
             for key, title in columns:
                 for value in _paragraphs(row.get(key)):
                     text, *options = value.split("\n")
@@ -116,20 +116,9 @@ def _markdown(table: FactTable, *, has_title: bool) -> str:
 def _paragraphs(value: Any) -> list[str]:
     if isinstance(value, Sequence) and not isinstance(value, str) and any(len(str(item)) > 40 for item in value):
         return [str(item) for item in value]
-    text = _text(value)
+    text = plain_text(value)
     return [text] if text else []
 
 
 def _on_one_line(value: Any) -> str:
-    return _text(value).replace("\n", " ")
-
-
-def _text(value: Any) -> str:
-    """Return a value as text: lists separated by semicolons, nothing for None and empty lists."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Sequence):
-        return "; ".join(map(str, value))
-    return "" if value is None else str(value)
+    return plain_text(value).replace("\n", " ")

@@ -9,9 +9,8 @@ import pytest
 
 from assignor_sim.api.incident import InvestigatedIncident, investigate
 from assignor_sim.api.incident_options import IncidentOptions
-from reports.analysis.incident.report import find, report_record
-from reports.render.incident import page
-from reports.render.terminal.incident import draw, draw_task, tables
+from reports.analysis.incident import find, report_record
+from reports.render.incident import draw, draw_task, page, tables
 from scenarios.load import loads
 from tests.scenarios.kafka.incident.consumer_dump import DESCRIBED, GROUP, ClassicConsumers, CoordinatedGroup
 

@@ -6,9 +6,8 @@ import pytest
 
 from assignor_sim.api.incident import InvestigatedIncident, investigate
 from assignor_sim.api.incident_options import IncidentOptions
-from reports.analysis.incident.report import find
-from reports.render.incident import page
-from reports.render.terminal.incident import draw, draw_task
+from reports.analysis.incident import find
+from reports.render.incident import draw, draw_task, page
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.load import loads
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, DATA, EXAMPLE, STREAMS

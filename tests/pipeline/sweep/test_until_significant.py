@@ -19,11 +19,10 @@ from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule, decide_setting
 from pipeline.worker import simulate_chunks
-from reports.analysis.sweeps.aggregated_sweep import command
-from reports.analysis.sweeps.reading import read_sweep
-from reports.analysis.sweeps.stopped_seeds import describe_stops
+from reports.analysis.sweeps.aggregated_sweep import command, read_sweep
+from reports.analysis.sweeps.conclusion import describe_stops
 from reports.analysis.sweeps.sweep_directory import read_aggregate
-from reports.render.sweep_page.sections import sweep_sections
+from reports.render.sweep_page import sweep_sections
 from reports.render.terminal.sweep import draw
 from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import load_sweep

@@ -13,7 +13,7 @@ import pytest
 from pipeline.aggregate import aggregate
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
-from reports.analysis.sweeps.stopped_seeds import describe_stops
+from reports.analysis.sweeps.conclusion import describe_stops
 from tests.pipeline.sweep.compared_settings import (
     DECIDED,
     METRIC,

@@ -8,8 +8,7 @@ import pytest
 from assignors.contract import Invariant
 from reports.analysis.paired_comparison import ComparisonVerdict
 from reports.analysis.review.outcomes import INVARIANTS, AssignorOutcome, CaseOutcome, InvariantViolation, OptimumGap
-from reports.analysis.review.records import report_record
-from reports.analysis.review.report import ReviewReport, build_report
+from reports.analysis.review.report import ReviewReport, build_report, report_record
 
 METRICS = ["active_moves", "load_skew"]
 

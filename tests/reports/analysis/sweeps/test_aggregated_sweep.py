@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.analysis.sweeps.aggregated_sweep import command
-from reports.analysis.sweeps.reading import read_sweep
+from reports.analysis.sweeps.aggregated_sweep import command, read_sweep
 from tests.reports.sample_sweep import aggregate
 
 

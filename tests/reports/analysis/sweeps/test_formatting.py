@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.aggregated_sweep import MeanEstimate
-from reports.analysis.sweeps.formatting import difference_interval, signed
+from reports.analysis.sweeps.grids import difference_interval, signed
 
 USD = METRIC["cross_rack_usd_per_day"]
 

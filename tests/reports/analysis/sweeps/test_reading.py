@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from reports.analysis.sweeps.reading import level_text, read_sweep
+from reports.analysis.sweeps.aggregated_sweep import level_text, read_sweep
 from tests.reports.sample_sweep import aggregate
 
 

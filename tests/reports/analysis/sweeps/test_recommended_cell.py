@@ -9,14 +9,15 @@ import pytest
 
 from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate
-from reports.analysis.sweeps.grids import heat_map
-from reports.analysis.sweeps.highlights import (
+from reports.analysis.sweeps.grids import (
     differences_sentence,
     front_sentence,
+    heat_map,
     heat_sentence,
+    most_balanced,
+    recommended_cell,
     sensitivity_sentence,
 )
-from reports.analysis.sweeps.recommended_cell import most_balanced, recommended_cell
 from tests.reports.sample_sweep import sweep
 
 

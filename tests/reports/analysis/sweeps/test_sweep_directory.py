@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from reports.analysis.comparison import TableError
-from reports.analysis.sweeps.reading import read_sweep
+from reports.analysis.sweeps.aggregated_sweep import read_sweep
 from reports.analysis.sweeps.sweep_directory import SWEEP_KIND, read_aggregate
-from reports.render.sweep_page.sections import sweep_sections
+from reports.render.sweep_page import sweep_sections
 from simulator.results.result_directory import ResultsError, stored_kind
 from tests.reports.sample_sweep import aggregate, sweep, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports.analysis.metrics import METRICS
-from reports.render.sweep_page.sections import KINDS, embedded_data
+from reports.render.sweep_page import KINDS, embedded_data
 from tests.reports.sample_sweep import sweep
 
 pytestmark = pytest.mark.answers

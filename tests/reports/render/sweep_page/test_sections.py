@@ -11,9 +11,8 @@ from functools import cache
 import pyarrow as pa
 import pytest
 
-from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, read_sweep
 from reports.analysis.sweeps.grids import front_grid, heat_map
-from reports.analysis.sweeps.reading import read_sweep
 from reports.analysis.sweeps.sweep_directory import SweepAggregate
 from reports.analysis.text import printable
 from reports.render.figures.sweep_figures import SWEEP_FIGURES

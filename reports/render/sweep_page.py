@@ -19,24 +19,22 @@ from reports.analysis.sweeps.aggregated_sweep import (
     command,
     set_args,
 )
-from reports.analysis.sweeps.best_cells import best_cells
+from reports.analysis.sweeps.conclusion import describe_stops
 from reports.analysis.sweeps.grids import (
     MAX_DIFFERENCES,
     MAX_ON_FRONT,
+    best_cells,
     difference_grid,
+    differences_sentence,
     front_grid,
+    front_sentence,
     heat_map,
+    heat_sentence,
     level_grid,
+    recommended_cell,
+    sensitivity_sentence,
     share_grid,
 )
-from reports.analysis.sweeps.highlights import (
-    differences_sentence,
-    front_sentence,
-    heat_sentence,
-    sensitivity_sentence,
-)
-from reports.analysis.sweeps.recommended_cell import recommended_cell
-from reports.analysis.sweeps.stopped_seeds import describe_stops
 from reports.analysis.text import printable
 from reports.render.figures.sweep_figures import MAX_INTERVALS, SWEEP_FIGURES
 from reports.render.html.inline_figures import InlineFigure, inline_figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.analysis.incident.report import IncidentCause, IncidentMove, IncidentRebalance, IncidentReport, find
+from reports.analysis.incident import IncidentCause, IncidentMove, IncidentRebalance, IncidentReport, find
 
 START_MS = 1_700_000_000_000
 TASKS = 10

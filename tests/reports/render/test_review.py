@@ -15,8 +15,9 @@ from reports.analysis.review.outcomes import (
     ShrunkScenario,
 )
 from reports.analysis.review.report import ReviewReport, build_report
-from reports.render.review import csv_of_findings, junit, markdown, page, terminal
-from reports.render.review.documents import MAX_LINES
+from reports.document import Report
+from reports.render.report_formats import report_csv, report_markdown, report_page, report_text
+from reports.render.review import MAX_LINES, review_junit, review_report
 
 METRICS = ["active_moves", "standby_moves", "load_skew"]
 
@@ -51,8 +52,12 @@ def report() -> ReviewReport:
     return a_large_report()
 
 
+def document() -> Report:
+    return review_report(report())
+
+
 def test_markdown_fits_a_comment_and_folds_its_details() -> None:
-    text = markdown(report())
+    text = report_markdown(document())
     assert len(text.splitlines()) <= MAX_LINES
     assert text.count("<details>") == text.count("</details>") == 2
     assert "<script>" not in text
@@ -61,7 +66,7 @@ def test_markdown_fits_a_comment_and_folds_its_details() -> None:
 
 
 def test_terminal_fits_80_columns() -> None:
-    text = terminal(report(), width=80, color=False)
+    text = report_text(document(), 80, color=False)
     end = " ".join(text.partition("Conclusion\n")[2].split())
     assert end == f"– {report().conclusion}", "the conclusion is not on the last screen"
     assert max(map(len, text.splitlines())) <= 80
@@ -70,18 +75,18 @@ def test_terminal_fits_80_columns() -> None:
 
 
 def test_the_gap_to_the_optimum_is_shown_with_the_status_of_its_proof() -> None:
-    [line] = [line for line in terminal(report(), width=80, color=False).splitlines() if line.startswith("family-7 ")][
+    [line] = [line for line in report_text(document(), 80, color=False).splitlines() if line.startswith("family-7 ")][
         :1
     ]
     assert line.split() == ["family-7", "0.0", "5.5", "0", "11", "12/12", "1/12", "12/9"]
-    text = markdown(report()).replace("\\", "")
+    text = report_markdown(document()).replace("\\", "")
     assert "cost 0.0 (base) and 5.5 (head) above the optimum" in text
     assert "proven in 315 of 360 runs; in the others, the cost is above a lower bound" in text
-    assert "Gap to the optimum" in page(report())
+    assert "Gap to the optimum" in report_page(document())
 
 
 def test_junit_fails_for_each_violation_and_each_worse_metric() -> None:
-    root = ElementTree.fromstring(junit(report()))
+    root = ElementTree.fromstring(review_junit(report()))
     worse = sum(str(finding.verdict) == "worse" for finding in report().findings)
     assert worse > 0
     assert len(root.findall(".//failure")) == worse + 1
@@ -89,16 +94,16 @@ def test_junit_fails_for_each_violation_and_each_worse_metric() -> None:
 
 
 def test_csv_has_every_finding() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_of_findings(report()))))
+    rows = list(csv.DictReader(io.StringIO(report_csv(document()))))
     assert [(row["family"], row["metric"], row["wins"]) for row in rows] == [
         (finding.comparison.scenario, finding.comparison.metric, str(finding.wins)) for finding in report().findings
     ]
 
 
 def test_the_page_escapes_names_and_has_every_family() -> None:
-    text = page(report())
+    text = report_page(document())
     assert "b<script>" not in text
-    assert all(f"<h3>family-{number}</h3>" in text for number in range(15))
+    assert all(f">family-{number}</bdi></h3>" in text for number in range(15))
     assert "name: &lt;x&gt;" in text
-    assert text == page(a_large_report())
+    assert text == report_page(review_report(a_large_report()))
     assert text.index('<p class="conclusion">') < text.index(">Invariants</h2>")

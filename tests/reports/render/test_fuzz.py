@@ -8,8 +8,8 @@ import pytest
 
 from reports.analysis.review.fuzzing import FoundViolation, FuzzReport, ScenarioSize, WorstCase, fuzz_record
 from reports.analysis.review.outcomes import OptimumGap
-from reports.render.review.fuzzing import fuzz_tables, fuzz_text
-from reports.render.terminal.facts import render
+from reports.render.fuzz import fuzz_report
+from reports.render.report_formats import report_csv, report_markdown, report_text
 
 WORST = WorstCase("cost_above_bound", 30.0, OptimumGap(40, 10, True), 7, 5, ScenarioSize(2, 1, 0), "worst.yaml")
 HOSTILE = "pkg:\x1b[31mMine<script>|\u202e"
@@ -23,7 +23,7 @@ REPORT = FuzzReport(
 
 
 def test_text_has_everything_at_80_columns() -> None:
-    text = fuzz_text(REPORT, width=80, color=False)
+    text = report_text(fuzz_report(REPORT), 80, color=False)
     assert max(map(len, text.splitlines())) <= 80
     words = " ".join(text.split())
     assert "2 violations (1 of the corpus) after 16 cases: complete, valid." in words
@@ -37,21 +37,21 @@ def test_text_has_everything_at_80_columns() -> None:
 
 def test_a_bound_is_not_called_optimum() -> None:
     worst = replace(WORST, gap=OptimumGap(40, 0, False))
-    words = " ".join(fuzz_text(replace(REPORT, worst=worst), width=80, color=False).split())
+    words = " ".join(report_text(fuzz_report(replace(REPORT, worst=worst)), 80, color=False).split())
     assert "KIP-925 cost 40, 40 above 0, a lower bound; the optimum is not proven." in words
 
 
 def test_another_objective_and_none() -> None:
     worst = replace(WORST, metric="downtime_ms", value=61_000.0, gap=None)
-    assert "Task downtime (sum): 61 s." in fuzz_text(replace(REPORT, worst=worst), width=80, color=False)
-    text = fuzz_text(replace(REPORT, worst=None, violations=()), width=80, color=False)
+    assert "Task downtime (sum): 61 s." in report_text(fuzz_report(replace(REPORT, worst=worst)), 80, color=False)
+    text = report_text(fuzz_report(replace(REPORT, worst=None, violations=())), 80, color=False)
     assert "No violation in 16 cases (500 states)." in text
     assert "Worst case: none" in text
 
 
 @pytest.mark.parametrize("format_", ["csv", "markdown"])
 def test_names_are_inert_in_tables(format_: str) -> None:
-    text = render(fuzz_tables(REPORT)[:1] if format_ == "csv" else fuzz_tables(REPORT), format_)
+    text = (report_csv if format_ == "csv" else report_markdown)(fuzz_report(REPORT))
     assert "complete.yaml" in text.replace("\\", "")
     assert "\x1b" not in text
     assert "\u202e" not in text

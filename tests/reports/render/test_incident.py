@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from reports.analysis.explanation import step_text
-from reports.analysis.incident.report import MAX_CLIENTS, cause_lanes, find, summary_text
+from reports.analysis.incident import MAX_CLIENTS, cause_lanes, find, summary_text
+from reports.analysis.incident.report import MAX_CLIENTS
 from reports.render.drawing import incident_timeline
 from reports.render.figures.run_figures import figure_bytes, figure_style
-from reports.render.incident import page
-from reports.render.incident.page import MAX_STATIC_MOVES
+from reports.render.incident import MAX_STATIC_MOVES, page
 from tests.reports.sample_incident import random_night, with_difference
 from tests.reports.sample_runs import HOSTILE
 

@@ -1,1 +1,0 @@
-"""Analysis of the recorded rebalances of a past night."""
