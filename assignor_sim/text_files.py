@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import gzip
 import io
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from simulator.results.files import file_lock, local_target, replaced_file
 
@@ -75,6 +76,11 @@ def write_text(path: Path, text: str) -> None:
     """Write a text to a file."""
     with open_to_write(path) as stream:
         stream.write(text)
+
+
+def json_text(content: Any) -> str:
+    """Return JSON as commands print it and as files hold it, with a newline at its end."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _is_device(path: Path) -> bool:

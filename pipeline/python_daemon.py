@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 
-MODULES = ("pyspark.worker", "pandas", "pipeline.worker", "pipeline.sweep.packed_tables")
+MODULES = ("pyspark.worker", "pandas", "pipeline.worker", "pipeline.sweep.batch_job")
 """What the workers of sweeps and recommendations import; those of other commands need the first two."""
 
 

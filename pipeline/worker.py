@@ -60,7 +60,6 @@ class SweepInputs:
         tables: names of the tables to return for each run.
         assignors: pickled assignors that were passed as objects, as pairs (label, pickle of registration and
             parameters).
-        limits: limits of custom assignors.
     """
 
     name: str

@@ -36,8 +36,7 @@ from assignors.model.state import ApplicationState, previous_holders
 from assignors.model.traffic_rates import RateAwareAssignor
 from assignors.objective import HIGH_AVAILABILITY_WEIGHTS, compute_cost_and_bound
 from assignors.tasks.optimal import Optimal, Separation
-from pipeline.review.case_runs import MAX_REBALANCES, load_case
-from pipeline.review.reviewed import Reviewed
+from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, load_case
 from scenarios.problems import Problem, parse_problem, problem_document, solve_problem
 from scenarios.run import run
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape, scale_state
@@ -47,7 +46,6 @@ from simulator.processes.run_options import RunOptions
 
 Row = Mapping[str, str]
 Document = dict[str, Any]
-"""A problem, as JSON has it."""
 
 STRATEGY = "rack.aware.assignment.strategy"
 STRATEGIES = ("none", "min_traffic", "balance_subtopology")
@@ -67,8 +65,6 @@ class Entry:
 
     Attributes:
         name: name in tables, unique.
-        assignor: registered name.
-        configs: Streams configs, by Kafka's keys.
         java: Kafka's class as released, by release: references of assignors in Java. Empty if it is not Kafka's.
     """
 
@@ -207,7 +203,6 @@ class Optimum:
     """The optimum of an instance.
 
     Attributes:
-        best: cost of the best known assignment.
         bound: lower bound; equal to `best` if the optimum is proven.
         slack: number of copies by which clients exceed or miss their rounded shares; 0 unless no assignment exists.
         status: `optimal` or `bounded`.
@@ -279,7 +274,6 @@ _FIELD = {
     "rack.aware.assignment.traffic_cost": "rack_aware_traffic_cost",
     "rack.aware.assignment.non_overlap_cost": "rack_aware_non_overlap_cost",
 }
-"""Fields of problems, by config key."""
 
 ANSWER_FIELDS = ("assignment", "probing_rebalance", "active_cost", "stateless_cost", "standby_cost", "error")
 
@@ -353,7 +347,6 @@ def _moved(state: ApplicationState, columns: AssignmentColumns) -> int:
 
 
 KAFKAS = tuple(entry for entry in ENTRIES if entry.java)
-"""The entries that are Kafka's."""
 
 
 class DifferentAnswerError(Exception):

@@ -72,9 +72,7 @@ class Attempt:
     """One run of a step.
 
     Attributes:
-        step: name of the step.
         commit: the commit, in 12 digits.
-        seed: seed of random problems and worlds.
         started: when, in UTC, in ISO 8601.
         duration_s: seconds of wall-clock time.
         passed: whether make ended with 0.

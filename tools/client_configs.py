@@ -14,7 +14,6 @@ from assignors.kafka_releases import CLIENTS, RECORDED_3_9
 from tools.java import ClusterError, find_executable, find_jars
 
 RELEASES: Final = tuple(sorted({RECORDED_3_9, *CLIENTS.values()}))
-"""The patches whose classes are read."""
 
 FILE: Final = Path(__file__).parents[1] / "scenarios" / "language" / "client_configs.json"
 

@@ -46,7 +46,6 @@ class JavaProgram:
     Attributes:
         name: folder of its classes; one for each release of the artifacts.
         sources: folders with `.java` files, and with resources below `resources`.
-        artifacts: what the sources use.
     """
 
     name: str

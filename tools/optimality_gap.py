@@ -31,12 +31,7 @@ MARK = "<!-- Measured by `python -m tools.optimality_gap`. -->"
 
 @dataclass(frozen=True)
 class AnswerCost:
-    """The cost of Kafka's answer to a problem.
-
-    Attributes:
-        id: Id of the problem.
-        kind: Assignor and strategy.
-    """
+    """The cost of Kafka's answer to a problem."""
 
     id: str
     kind: tuple[str, str]

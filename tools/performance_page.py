@@ -21,10 +21,8 @@ Json = dict[str, Any]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "development" / "performance.md"
 DATA = PAGE.with_suffix(".json")
-"""The last measurement of each benchmark."""
 MARK = "<!-- Below: made by `make performance`. -->\n"
 MISSING = "–"
-"""Cell of a value that was not measured."""
 PREDICTED = ("test_an_assignment", "test_a_fresh_application", "test_a_large_application")
 
 

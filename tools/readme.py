@@ -19,8 +19,8 @@ from assignor_sim.api.running import run
 from assignors.replicas.registry import built_in
 from reports.analysis.formatting import format_duration, format_rate
 from reports.analysis.runs.time_series import cross_rack_rate, series
-from tools.examples.figures import first_runs, show
-from tools.examples.run import refreshed as run_examples
+from tools.examples import first_runs, show
+from tools.examples import refreshed as run_examples
 from tools.known_problems import problem_scenarios
 
 ROOT = Path(__file__).parent.parent

@@ -26,8 +26,6 @@ class Package:
     """A pinned package.
 
     Attributes:
-        name: canonical name.
-        version: pinned version.
         marker: for which Pythons and systems it is pinned; empty for all.
         hashes: SHA-256 of each of its files, of which one is installed.
         required_by: packages that need it, and the project itself.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assignor_sim.text_files import write_text
+from assignor_sim.text_files import json_text, write_text
 from reports.analysis.checkup.report import (
     CheckupReport,
     LockComparison,
@@ -66,7 +65,7 @@ class Checkup:
 
         report = checkup_report(self.report)
         files = {
-            "checkup.json": (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode(),
+            "checkup.json": json_text(self.record()).encode(),
             "checkup.md": report_markdown(report).encode(),
             "checkup.html": report_page(report).encode(),
             "checkup.lock": self.lock().encode(),

@@ -100,7 +100,7 @@ def fuzz(
     """
     from pipeline.fuzz.corpus import open_corpus
     from pipeline.fuzz.search import FuzzOptions, run_fuzz
-    from pipeline.review.reviewed import Reviewed
+    from pipeline.review.case_runs import Reviewed
 
     if objective not in OBJECTIVES:
         raise ValueError(f"unknown objective '{objective}' (known: {', '.join(OBJECTIVES)})")

@@ -1,17 +1,18 @@
-"""Rebuild, recompute and replay the rebalances of a past night."""
+"""Rebuild, recompute and replay the rebalances of a past night, of Kafka Streams or of a consumer group."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from assignor_sim.api.consumer_incident import investigate_consumers
-from assignor_sim.api.incident_options import IncidentOptions
-from assignor_sim.api.simulated_night import SCENARIO_NAME, replay_night
+from assignors.consumer_tasks import ConsumerTasks
 from assignors.model.assignment import TaskAssignor
+from assignors.model.consumer_group import ConsumerAssignor
+from assignors.model.ids import TaskId, TopicPartition
 from reports.analysis.incident import (
     IncidentCause,
     IncidentDifference,
@@ -19,9 +20,18 @@ from reports.analysis.incident import (
     IncidentRebalance,
     IncidentReport,
     WhatIf,
+    timestamp,
 )
 from scenarios.kafka.incident.causes import rebalance_causes
-from scenarios.kafka.incident.folder import read_incident
+from scenarios.kafka.incident.consumer_night import (
+    ObservedConsumerNight,
+    RecomputedPartitions,
+    compare_partitions,
+    find_recorded_assignor,
+    observe_consumer_night,
+    recompute_partitions,
+)
+from scenarios.kafka.incident.folder import IncidentFiles, read_incident
 from scenarios.kafka.incident.night import NightOptions, ObservedNight, observe_night
 from scenarios.kafka.incident.recomputation import (
     OffsetInfluence,
@@ -38,12 +48,305 @@ from scenarios.kafka.incident.recomputation import (
     with_reported,
 )
 from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
+from scenarios.kafka.observation.consumer_scenario_writer import (
+    ReportedAssignor,
+    consumer_assumptions,
+    consumer_scenario_text,
+    consumer_warnings,
+)
 from scenarios.kafka.observation.observation import ObservationError, client_names
+from scenarios.kafka.observation.releases import simulated_coordinator_release
 from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
 from scenarios.language.releases import UnknownReleaseError, parse_release, reports_task_offsets
 from scenarios.load import AssignorSpec, Scenario, loads
+from scenarios.run import run
+from simulator.results.tabulation import tabulate
 
-RESTARTS: Final = ("restarted", "returned")
+
+@dataclass(frozen=True, slots=True)
+class IncidentOptions:
+    """What to investigate, and what the files lack.
+
+    Attributes:
+        since_ms: Start of the window since 1970; None for the first record.
+        until_ms: End of the window; None for the last record.
+        configs: Configs of the application or the consumers, and of the brokers.
+        racks: Racks of clients that report none, as pairs (pattern of client ids, rack).
+        kafka: Kafka release of the clients, or of the brokers if they assign; None for the newest.
+        assignors: Other assignors.
+        changes: Other settings, as pairs of a path in the scenario and its value, each by itself.
+        default_assignors: Assignors for a classic group of Kafka Streams if there are neither other assignors nor other
+            settings; the one of the night is left out. A consumer group has defaults of its own; none if this is empty.
+    """
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
+    racks: Sequence[tuple[str, str | None]] = ()
+    kafka: str | None = None
+    assignors: Sequence[str] = ()
+    changes: Sequence[tuple[str, str]] = ()
+    default_assignors: Sequence[str] = ()
+
+
+SCENARIO_NAME: Final = "the recorded night"
+NIGHT_METRICS: Final = ("rebalances", "active_moves", "restored_bytes", "worst_downtime_ms", "downtime_ms")
+MAX_NIGHT_MS: Final = 7 * 86_400_000
+"""Longest time that is simulated."""
+
+
+def replay_night(
+    scenario: Scenario,
+    report: IncidentReport,
+    assignors: Sequence[tuple[str, AssignorSpec]],
+    changes: Sequence[tuple[str, str]],
+    *,
+    has_sizes: bool,
+) -> Iterator[WhatIf]:
+    """Yield the recorded figures, and simulations of the recorded events: unchanged, and with each change.
+
+    Args:
+        scenario: The events.
+        report: What was recorded.
+        assignors: Other assignors, with their names.
+        changes: Paths of the scenario, and the values to set.
+        has_sizes: Whether sizes of topics are known, so that restored bytes are, too.
+
+    Raises:
+        ScenarioError: A change is invalid.
+    """
+    recorded = {"rebalances": float(len(report.later)), "active_moves": float(report.num_moves())}
+    yield WhatIf("recorded", "night", {**dict.fromkeys(NIGHT_METRICS), **recorded})
+    if report.until_ms - report.since_ms > MAX_NIGHT_MS:
+        yield WhatIf("simulation", "night", {}, "longer than 7 days; select a part with --since and --until")
+        return
+    yield _simulate("simulated, unchanged", scenario, scenario.assignors[0], has_sizes=has_sizes)
+    for label, spec in assignors:
+        yield _simulate(label, scenario, spec, has_sizes=has_sizes)
+    for path, value in changes:
+        changed = loads(scenario.text, SCENARIO_NAME, [(path, value)])
+        yield _simulate(f"{path}={value}", changed, changed.assignors[0], has_sizes=has_sizes)
+
+
+def _simulate(label: str, scenario: Scenario, spec: AssignorSpec, *, has_sizes: bool) -> WhatIf:
+    """Return the figures of a simulated night, or why there are none."""
+    trace = run(scenario, spec)
+    if trace.failure is not None:
+        return WhatIf(label, "night", {}, str(trace.failure))
+    [row] = tabulate(trace, spec.label, scenario.seeds[0])["runs"].to_pylist()
+    figures = {key: row.get(key) for key in NIGHT_METRICS}
+    if not has_sizes:
+        figures["restored_bytes"] = None
+    return WhatIf(label, "night", figures)
+
+
+_DEFAULT_ASSIGNORS: Final = {"classic": ("range", "cooperative-sticky"), "consumer": ("uniform", "broker-range")}
+"""Assignors that a page compares by default, by protocol, except for the one of the night."""
+
+
+def investigate_consumers(
+    files: IncidentFiles, window: RecordedGroup, options: IncidentOptions, on_progress: Callable[[str], None]
+) -> tuple[IncidentReport, str]:
+    """Recompute the rebalances of a consumer group, and replay them with other assignors and settings.
+
+    Args:
+        files: What the folder has about the group.
+        window: The rebalances to investigate.
+        options: What to investigate.
+        on_progress: Is called with each step.
+
+    Returns:
+        The report, and the recorded events as a scenario.
+
+    Raises:
+        ObservationError: A stated config is malformed.
+        ScenarioError: A change is invalid.
+        UnknownAssignorError: An assignor is unknown.
+    """
+    night = observe_consumer_night(window, files.dumps, NightOptions(options.configs, options.racks, options.kafka))
+    text = consumer_scenario_text(night.observation, night.history)
+    scenario = loads(text, SCENARIO_NAME)
+    investigation = _ConsumerInvestigation(files.group, window, night, scenario, options)
+    on_progress("recomputing the assignments")
+    rebalances = tuple(investigation.rebalances())
+    report = IncidentReport(
+        group=window.group,
+        protocol=window.protocol,
+        assignor=" then ".join(dict.fromkeys(map(investigation.assignor_name, window.rebalances))),
+        num_tasks=len(rebalances[-1].owners),
+        rebalances=rebalances,
+        what_ifs=(),
+        read=files.read,
+        remarks=(
+            *window.remarks,
+            *_not_recomputed(rebalances, window),
+            *consumer_warnings(night.observation),
+            *consumer_assumptions(night.observation),
+        ),
+        is_consumer_group=True,
+    )
+    on_progress("replaying the night")
+    return report.with_what_ifs((*investigation.on_states(report), *investigation.on_events(report))), text
+
+
+def _not_recomputed(rebalances: Sequence[IncidentRebalance], window: RecordedGroup) -> Iterator[str]:
+    recorded = zip(rebalances, window.rebalances, strict=True)
+    names = dict.fromkeys(rebalance.assignor for compared, rebalance in recorded if not compared.is_compared)
+    if names:
+        yield f"Assignments of {', '.join(names)} are not recomputed: Kafka, or its release, has no such assignor."
+
+
+def _restarted_clients(report: IncidentReport) -> set[str]:
+    """Return the clients that restarted after the first rebalance, with or without the same process id."""
+    causes = (cause for rebalance in report.later for cause in rebalance.causes)
+    return {cause.client for cause in causes if cause.kind in ("restarted", "returned") and cause.client is not None}
+
+
+class _ConsumerInvestigation:
+    """Recomputes and replays one night of a consumer group."""
+
+    def __init__(
+        self,
+        group: RecordedGroup,
+        window: RecordedGroup,
+        night: ObservedConsumerNight,
+        scenario: Scenario,
+        options: IncidentOptions,
+    ) -> None:
+        self._window = window
+        self._night = night
+        self._scenario = scenario
+        self._options = options
+        self._names = {
+            member.process_id: member.client_id for rebalance in group.rebalances for member in rebalance.members
+        }
+        self._owners: dict[int, dict[str, str]] = {}
+
+    def assignor_name(self, rebalance: RecordedRebalance) -> str:
+        """Return the name of the assignor of a rebalance as in scenarios; that of a custom one as recorded."""
+        reported = ReportedAssignor(self._window.protocol, rebalance.assignor, {})
+        return reported.name if reported.is_kafkas else rebalance.assignor
+
+    def rebalances(self) -> Iterator[IncidentRebalance]:
+        """Yield the rebalances of the window with causes, moves, and the comparison with the assignor's answer."""
+        owners: dict[str, str] = {}
+        causes = rebalance_causes(self._window)
+        for position, (rebalance, own_causes) in enumerate(zip(self._window.rebalances, causes, strict=True)):
+            self._owners[rebalance.number] = dict(owners)
+            active = rebalance.active()
+            members = {member.process_id for member in rebalance.members}
+            recomputed = self._recompute(rebalance)
+            yield IncidentRebalance(
+                number=rebalance.number,
+                at_ms=rebalance.at_ms,
+                causes=tuple(IncidentCause(cause.kind, cause.client, cause.text) for cause in own_causes),
+                stated=rebalance.stated_causes,
+                clients=tuple(self._names[process] for process in rebalance.by_process()),
+                threads=len(rebalance.members),
+                moves=tuple(self._moves(owners, active, members)) if position else (),
+                owners={name: self._names[active[name]] for name in sorted(active, key=TopicPartition.parse)},
+                standbys={},
+                new_standbys=None,
+                stable_at_ms=rebalance.stable_at_ms,
+                is_compared=recomputed is not None,
+                differences=tuple(self._differences(rebalance, recomputed)),
+                lags="unused",
+            )
+            owners.update(active)
+
+    def _moves(self, owners: Mapping[str, str], active: Mapping[str, str], members: set[str]) -> Iterator[IncidentMove]:
+        for name in sorted(active, key=TopicPartition.parse):
+            source, target = owners.get(name), active[name]
+            if source != target:
+                had_left = source is not None and source not in members
+                yield IncidentMove(name, None if source is None else self._names[source], self._names[target], had_left)
+
+    def _recompute(self, rebalance: RecordedRebalance) -> RecomputedPartitions | None:
+        """Return the assignor's answer; None if the assignor is not Kafka's."""
+        release = self._options.kafka
+        if self._window.protocol == "consumer":
+            release = simulated_coordinator_release(self._night.observation)
+        assignor = find_recorded_assignor(rebalance.assignor, self._window.protocol, release)
+        if assignor is None:
+            return None
+        return recompute_partitions(rebalance, self._night.states.recorded(rebalance), assignor)
+
+    def _differences(
+        self, rebalance: RecordedRebalance, recomputed: RecomputedPartitions | None
+    ) -> Iterator[IncidentDifference]:
+        if recomputed is None:
+            return
+        for mismatch in compare_partitions(rebalance, recomputed):
+            recorded, answers = (
+                tuple(self._names[process] for process in processes)
+                for processes in (mismatch.recorded, mismatch.recomputed)
+            )
+            yield IncidentDifference(
+                mismatch.task, mismatch.role, recorded, answers, recomputed.error or self._reason(rebalance)
+            )
+
+    def _reason(self, rebalance: RecordedRebalance) -> str:
+        """Return what is unknown, so that the assignor may have decided otherwise."""
+        if self._window.protocol == "consumer":
+            return "the release of the brokers may differ, or records before this one are missing; state --kafka"
+        if any(member.rack for member in rebalance.members):
+            return "the assignor used racks: add the output of kafka-topics.sh and kafka-broker-api-versions.sh"
+        return "the release of the clients may differ, or the leader knew other partitions; state --kafka"
+
+    def on_states(self, report: IncidentReport) -> Iterator[WhatIf]:
+        """Yield what the assignors do with each recorded state by itself; the recorded assignments come first."""
+        variants = list(self._other_assignors())
+        if not variants:
+            return
+        yield _partitions_on_states("recorded", {rebalance.number: len(rebalance.moves) for rebalance in report.later})
+        for label, spec in variants:
+            made = spec.make()
+            if isinstance(made, ConsumerTasks):
+                yield self._on_states(label, made.assignor)
+
+    def _on_states(self, label: str, assignor: ConsumerAssignor) -> WhatIf:
+        moves: dict[int, int] = {}
+        for before, rebalance in pairwise(self._window.rebalances):
+            state = self._night.states.with_owned(rebalance, before)
+            answer = recompute_partitions(rebalance, state, assignor)
+            if answer.error is not None:
+                return WhatIf(label, "states", {}, answer.error)
+            owners = self._owners[rebalance.number]
+            moves[rebalance.number] = sum(owners.get(name) != client for name, client in answer.owners().items())
+        return _partitions_on_states(label, moves)
+
+    def _other_assignors(self) -> Iterator[tuple[str, AssignorSpec]]:
+        names: Sequence[str] = self._options.assignors
+        if not names and not self._options.changes and self._options.default_assignors:
+            names = _DEFAULT_ASSIGNORS[self._window.protocol]
+        own = () if self._options.assignors else (self._scenario.assignors[0].label,)
+        for spec in map(self._scenario.assignor_spec, names):
+            if spec.label not in own:
+                yield spec.label, spec
+
+    def on_events(self, report: IncidentReport) -> Iterator[WhatIf]:
+        """Yield the recorded figures, and simulations of the recorded events: unchanged, and with each change."""
+        changes = self._options.changes or self._default_changes(report)
+        others = list(self._other_assignors())
+        return replay_night(self._scenario, report, others, changes, has_sizes=False)
+
+    def _default_changes(self, report: IncidentReport) -> list[tuple[str, str]]:
+        """Return static membership of each dynamic consumer that restarted."""
+        static = {
+            member.client_id
+            for rebalance in self._window.rebalances
+            for member in rebalance.members
+            if member.instance_id is not None
+        }
+        restarted = _restarted_clients(report)
+        return [(f"consumers[0].clients[{name}].static_membership", "true") for name in sorted(restarted - static)]
+
+
+def _partitions_on_states(label: str, moves: Mapping[int, int]) -> WhatIf:
+    """Return the figures of all recorded states, and of each."""
+    by_rebalance = {number: {"active_moves": float(count)} for number, count in moves.items()}
+    figures = {"rebalances": float(len(moves)), "active_moves": float(sum(moves.values()))}
+    return WhatIf(label, "states", figures, by_rebalance=by_rebalance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,17 +429,11 @@ def _within(group: RecordedGroup, options: IncidentOptions) -> RecordedGroup:
     before = [r for r in until if options.since_ms is not None and r.at_ms < options.since_ms]
     selected = until[max(0, len(before) - 1) :]
     if not selected or (options.since_ms is not None and selected[-1].at_ms < options.since_ms):
-        first, last = (_utc(with_members[i].at_ms) if with_members else "none" for i in (0, -1))
+        first, last = (timestamp(with_members[i].at_ms) if with_members else "none" for i in (0, -1))
         raise ObservationError(
             f"no rebalance of '{group.group}' in the given time; the recorded ones are from {first} to {last} UTC"
         )
     return replace(group, rebalances=tuple(selected))
-
-
-def _utc(at_ms: int) -> str:
-    from reports.analysis.incident import timestamp
-
-    return timestamp(at_ms)
 
 
 class _Investigation:
@@ -193,8 +490,8 @@ class _Investigation:
                 clients=tuple(self._clients.names[process] for process in rebalance.by_process()),
                 threads=len(rebalance.members),
                 moves=tuple(self._moves(owners, active, members, recomputed, steps)) if before else (),
-                owners={task: self._clients.names[active[task]] for task in _in_order(active)},
-                standbys={task: self._names(standby[task]) for task in _in_order(standby)},
+                owners={task: self._clients.names[active[task]] for task in sorted(active, key=TaskId.parse)},
+                standbys={task: self._names(standby[task]) for task in sorted(standby, key=TaskId.parse)},
                 new_standbys=sum(
                     process not in held.get(task, ()) for task, processes in standby.items() for process in processes
                 ),
@@ -225,7 +522,7 @@ class _Investigation:
         recomputed: Recomputed,
         steps: Mapping[str, tuple[Mapping[str, object], ...]],
     ) -> Iterator[IncidentMove]:
-        for task in _in_order(active):
+        for task in sorted(active, key=TaskId.parse):
             source, target = owners.get(task), active[task]
             if source == target:
                 continue
@@ -329,12 +626,7 @@ class _Investigation:
         """Return static membership of each client that restarted with its process id; none in a streams group."""
         if self._window.protocol == "streams":
             return []
-        clients = {
-            cause.client
-            for rebalance in report.later
-            for cause in rebalance.causes
-            if cause.kind in RESTARTS and cause.client is not None
-        }
+        clients = _restarted_clients(report)
         known = set(self._clients.names.values())
         return [(f"clients[{name}].static_membership", "true") for name in sorted(clients & known)]
 
@@ -352,9 +644,3 @@ def _state_figures(metrics: StateMetrics) -> dict[str, float]:
         "new_standbys": float(metrics.new_standbys),
         "follow_ups": float(metrics.follow_ups),
     }
-
-
-def _in_order(tasks: Mapping[str, object]) -> list[str]:
-    from assignors.model.ids import TaskId
-
-    return sorted(tasks, key=TaskId.parse)

@@ -1,9 +1,4 @@
-"""`sim.plan`: plan replica placements for a cluster by one or several strategies, and compare the plans.
-
-The changed partitions of a plan, for people and for JSON.
-
-Tables about plans: loads per broker before and after, transfers between brokers, and batches.
-"""
+"""`sim.plan`: plan replica placements for a cluster by one or several strategies, and compare the plans."""
 
 from __future__ import annotations
 
@@ -15,11 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import pyarrow as pa
 
-from assignor_sim.api.cluster_loading import ClusterLike, load_cluster
 from assignor_sim.text_files import write_text
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
@@ -27,7 +21,6 @@ from assignors.replicas.plan import LpWriter, PlanRequest, ReplicaAssignor
 from assignors.replicas.plan_evaluation import Transfers, pair_copies, pair_moves, sum_transfers
 from assignors.replicas.planning import PlanError
 from assignors.replicas.state import NO_BROKER, ClusterState, bytes_per_broker, count_leaders, count_replicas
-from reports.analysis.plans.plan_row import records
 from reports.analysis.plans.results import (
     BATCHES,
     BROKERS,
@@ -41,9 +34,16 @@ from reports.analysis.plans.results import (
     PlanRow,
     records,
 )
-from scenarios.clusters.cluster_reader import LoadedCluster
+from scenarios.clusters.cluster_reader import (
+    LoadedCluster,
+    read_cluster,
+    read_running_cluster,
+    to_cluster_state,
+)
 from scenarios.kafka.plan_files import BatchLimits, ReplicaChange, min_duration_ms, split_into_batches
-from scenarios.language.errors import format_list
+from scenarios.language.errors import Mistake, ScenarioError, format_list
+from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from scenarios.load import Scenario
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input, build_strategies
 from scenarios.planning.strategy_results import (
     StrategyResult,
@@ -52,11 +52,80 @@ from scenarios.planning.strategy_results import (
     read_imported_plan,
     run_strategies,
 )
+from scenarios.shipped import find_scenario
 from simulator.plurals import plural
 from simulator.results.result_directory import write_results
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+ClusterLike: TypeAlias = str | os.PathLike[str] | TextIO | Scenario | ClusterState | LoadedCluster
+
+
+def load_cluster(
+    cluster: ClusterLike | None,
+    *,
+    bootstrap: str | None = None,
+    properties: Mapping[str, str] | None = None,
+    brokers: str | os.PathLike[str] | None = None,
+    log_dirs: str | os.PathLike[str] | None = None,
+    rates: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+) -> LoadedCluster:
+    """Load a cluster for replica strategies; the arguments are those of `plan`.
+
+    Returns:
+        The state of the cluster, with its name and warnings.
+
+    Raises:
+        ScenarioError: a file cannot be read, or is invalid.
+        PlanError: `brokers`, `log_dirs` or `rates` is given for a cluster that is not read from a file; or neither or
+            both of `cluster` and `bootstrap` are given.
+        ObservationError: the running cluster cannot be reached or denies a request.
+    """
+    if (cluster is None) == (bootstrap is None):
+        raise PlanError("give either a cluster (scenario or file) or a running cluster (bootstrap)")
+    if properties is not None and bootstrap is None:
+        raise PlanError("properties require bootstrap")
+    if bootstrap is not None:
+        return read_running_cluster(
+            bootstrap, properties or {}, brokers=_path(brokers), log_dirs=_path(log_dirs), rates=_path(rates)
+        )
+    if isinstance(cluster, (Scenario, ClusterState, LoadedCluster)):
+        if any(path is not None for path in (brokers, log_dirs, rates)):
+            raise PlanError("brokers, log_dirs and rates require a cluster that is read from a file")
+        if isinstance(cluster, Scenario):
+            world = cluster.world(cluster.seeds[0] if seed is None else seed)
+            return LoadedCluster(cluster.name, to_cluster_state(world.cluster), ())
+        return cluster if isinstance(cluster, LoadedCluster) else LoadedCluster("cluster", cluster, ())
+    path, source = None, "standard input"
+    try:
+        if isinstance(cluster, (str, os.PathLike)):
+            path = find_scenario(Path(cluster))
+            source = str(path)
+            text = read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
+        else:
+            assert cluster is not None
+            text = cluster.read()
+    except (UnreadableError, UnicodeDecodeError) as error:
+        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ScenarioError([Mistake(source, getattr(error, "line", None), "", reason)]) from None
+    loaded = read_cluster(
+        source,
+        text,
+        path=path,
+        brokers=_path(brokers),
+        log_dirs=_path(log_dirs),
+        rates=_path(rates),
+        seed=seed,
+    )
+    name = source if path is None else str(cluster)
+    return LoadedCluster(name, loaded.state, loaded.remarks, loaded.log_dirs)
+
+
+def _path(path: str | os.PathLike[str] | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def plan_tables(

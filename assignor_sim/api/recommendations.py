@@ -8,10 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assignor_sim.api.spark import spark_session
-from pipeline.advise.candidate_runs import CandidateRuns, keep_sweeps, run_chunks
+from assignor_sim.api.sweeps import spark_session
 from pipeline.advise.objective import RecommendError, check_price, parse_limits, parse_objective
-from pipeline.advise.recommender import MetricEvaluator, RecommendationRequest
+from pipeline.advise.recommender import CandidateRuns, MetricEvaluator, RecommendationRequest, keep_sweeps, run_chunks
 from pipeline.advise.recommender import recommend as search
 from pipeline.advise.space import search_space, with_current_assignor
 from pipeline.pool import run_pool

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from assignor_sim.text_files import json_text
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
@@ -64,11 +64,11 @@ class Review:
 
         record, report = report_record(self.report), review_report(self.report)
         files = {
-            "review.json": _json(record),
+            "review.json": json_text(record).encode(),
             "review.md": report_markdown(report).encode(),
             "review.html": report_page(report).encode(),
             "review.xml": review_junit(self.report),
-            "timings.json": _json(timing_records(self.outcomes)),
+            "timings.json": json_text(timing_records(self.outcomes)).encode(),
             **{f"violations/{shrunk.file}": shrunk.text.encode() for shrunk in self.report.shrunk},
         }
         keys = ("base", "head", "suite", "seed", "cases", "conclusion")
@@ -82,10 +82,6 @@ class Review:
 
     def __repr__(self) -> str:
         return f"<Review of {self.report.head} against {self.report.base}, {self.report.cases} cases>"
-
-
-def _json(content: Any) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def review(
@@ -137,7 +133,7 @@ def review(
         >>> [family.name for family in found.report.families]
         ['cold']
     """
-    from pipeline.review.reviewed import Reviewed
+    from pipeline.review.case_runs import Reviewed
     from pipeline.review.run import run_review
     from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, own_cases, standard_suite
 

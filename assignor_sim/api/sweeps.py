@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from assignor_sim.api.spark import spark_session
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from pipeline.aggregate import aggregate
+from pipeline.session import connect
 from pipeline.storage import Storage
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from simulator.results.run_metrics import Expectation
+
+
+@contextmanager
+def spark_session(spark: SparkSession | None) -> Iterator[SparkSession]:
+    """Yield the session of the caller, or by default the active one, else an embedded one that ends with the block."""
+    if spark is not None:
+        yield spark
+        return
+    with connect(fast_start=True) as session:
+        yield session
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
-from assignor_sim.console.formats import OutputFormat, print_in_format
+from assignor_sim.console import options
+from assignor_sim.console.messages import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -40,18 +38,19 @@ def assign(
         str | None,
         typer.Option(
             help="Assignor in place of the problem's: a name, package.module:Class, or java:….",
-            autocompletion=complete_assignor,
+            autocompletion=options.complete_assignor,
         ),
     ] = None,
     order: Annotated[
         Literal["production", "sorted"],
         typer.Option(help="Iteration order of Java's hash collections, on which sticky assignors depend."),
     ] = "production",
-    assignor_timeout: AssignorTimeout = None,
-    isolate: Isolate = False,
-    assignor_memory: AssignorMemory = None,
+    assignor_timeout: options.AssignorTimeout = None,
+    isolate: options.Isolate = False,
+    assignor_memory: options.AssignorMemory = None,
     format_: Annotated[
-        OutputFormat | None, typer.Option("--format", help="With --check: format of the counts (default: table).")
+        options.OutputFormat | None,
+        typer.Option("--format", help="With --check: format of the counts (default: table)."),
     ] = None,
 ) -> None:
     """Solve assignment problems, in order, in the schema in which Kafka's assignments are recorded.
@@ -60,15 +59,13 @@ def assign(
     """
     if format_ is not None and not check:
         exit_with_error("--format: requires --check; assignments are JSON lines")
-    limits = call_limits(assignor_timeout, isolate, assignor_memory)
+    limits = options.call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.text_files import STANDARD, open_to_write
-    from assignors.errors import AssignorError
     from assignors.java.hash_order import CollectionOrder
-    from scenarios.problems import ProblemError
 
     collections = CollectionOrder(order)
     counts, failures = AgreementCounts(collections), FailureCounts()
-    with exit_on_error(ProblemError, AssignorError, OSError, EOFError, UnicodeDecodeError):
+    with exit_on_error(OSError, EOFError, UnicodeDecodeError):
         solutions = _solutions(problems, assignor, collections, limits)
         if check and output is None:
             for problem, solution in solutions:
@@ -83,7 +80,7 @@ def assign(
     if failures.failed:
         print_error(str(failures))
     if check:
-        counts.print(sys.stderr if output == STANDARD else sys.stdout, format_ or OutputFormat.TABLE)
+        counts.print(sys.stderr if output == STANDARD else sys.stdout, format_ or options.OutputFormat.TABLE)
         if counts.different or not counts.compared:
             raise typer.Exit(DIFFERENT)
     if failures.failed:
@@ -147,9 +144,9 @@ class AgreementCounts:
         else:
             self.agreed[problem.kind] += 1
 
-    def print(self, stream: TextIO, format_: OutputFormat) -> None:
+    def print(self, stream: TextIO, format_: options.OutputFormat) -> None:
         """Print one row per assignor and strategy, and the differences; the first ones only, except as JSON."""
-        print_in_format(format_, text=self._text, record=self._record, tables=self._tables, stream=stream)
+        options.print_in_format(format_, text=self._text, record=self._record, tables=self._tables, stream=stream)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [

@@ -1,8 +1,7 @@
-"""`assignor-sim bill`: the bill of cross-rack traffic, what lowers it, and its check against a cost report."""
+"""`assignor-sim bill` and `frontier`: what cross-rack traffic costs, and the moves that less of it needs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -10,14 +9,71 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_report
-from assignor_sim.console.scenario_arguments import ScenarioFile
+from assignor_sim.console import options
+from assignor_sim.console.messages import BAD_INPUT, DIFFERENT, exit_on_error, print_error, print_warnings_and_notes
+from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from reports.analysis.bill.monthly_bill import MonthlyBill
     from reports.document import Report
+
+
+def frontier(
+    scenario: options.ScenarioFile,
+    assignor: Annotated[
+        str | None,
+        typer.Option(
+            help="Assignor that runs the scenario: a label or a name; the scenario's first by default.",
+            autocompletion=options.complete_assignor,
+        ),
+    ] = None,
+    round_: Annotated[
+        int | None,
+        typer.Option("--round", help="Rebalance; by default the last one with the longest frontier.", min=1),
+    ] = None,
+    slack: Annotated[
+        int, typer.Option(help="Number of tasks by which a client may deviate from its share.", min=0)
+    ] = 0,
+    set_: options.Changes = None,
+    seed: options.ScenarioSeed = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="File for the figure: .png, .svg or .pdf.", metavar="FILE")
+    ] = None,
+    format_: options.Format = options.OutputFormat.TABLE,
+) -> None:
+    """Compute every assignment that is optimal for some ratio of traffic_cost to non_overlap_cost.
+
+    Example: [bold]assignor-sim frontier a_partition_changes_rack[/bold]
+    """
+    from assignor_sim.api.frontier import frontier as compute_frontier
+    from assignor_sim.api.loading import load
+    from assignor_sim.text_files import check_output
+    from reports.analysis.frontier import record
+    from reports.render.frontier import frontier_report
+
+    _check_out(out)
+    with exit_on_error(OSError):
+        check_output(out, "--out", makes_folder=True)
+        loaded = load(scenario, options.parse_overrides(set_))
+        front = compute_frontier(loaded, assignor, round=round_, slack=slack, seed=seed)
+    options.print_report(format_, frontier_report(front), lambda: record(front))
+    if out is not None:
+        from reports.render.figures.run_figures import figure_bytes
+        from reports.render.frontier import traffic_against_movement
+        from simulator.results.files import write_file
+
+        with exit_on_error(OSError):
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_file(out, figure_bytes(traffic_against_movement(front), out.suffix[1:]))
+
+
+def _check_out(out: Path | None) -> None:
+    from reports.render.figures.run_figures import FORMATS
+
+    if out is not None and out.suffix[1:] not in FORMATS:
+        print_error(f"--out {out}: a figure ends in {', '.join(f'.{name}' for name in FORMATS)}")
+        raise typer.Exit(BAD_INPUT)
+
 
 _KIND = "bill"
 _PAGE = "bill.html"
@@ -31,18 +87,17 @@ class BilledResources(StrEnum):
 
 
 def bill(
-    scenario: ScenarioFile,
+    scenario: options.ScenarioFile,
     assignor: Annotated[
         str | None,
         typer.Option(
-            help="Assignor: a label or a name; the scenario's first by default.", autocompletion=complete_assignor
+            help="Assignor: a label or a name; the scenario's first by default.",
+            autocompletion=options.complete_assignor,
         ),
     ] = None,
     days: Annotated[float, typer.Option(help="Number of days of the bill.", min=0.01, max=36_600)] = 30,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Change the scenario. Repeatable.", metavar="PATH=VALUE")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed; the scenario's first by default.", min=0)] = None,
+    set_: options.Changes = None,
+    seed: options.ScenarioSeed = None,
     no_savings: Annotated[
         bool, typer.Option("--no-savings", help="Do not simulate the changes that can lower the bill.")
     ] = False,
@@ -70,7 +125,7 @@ def bill(
         typer.Option(help="With --check: accepted difference of the dollars, in percent.", min=0, max=1_000),
     ] = 10,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Directory for page and JSON.", metavar="DIR")] = None,
-    format_: FormatOfTables = OutputFormat.TABLE,
+    format_: options.FormatOfTables = options.OutputFormat.TABLE,
 ) -> None:
     """Compute the bill of the traffic between zones and what lowers it; check it against a cost report.
 
@@ -81,26 +136,19 @@ def bill(
     from assignor_sim.api.bill import BillError
     from assignor_sim.api.bill import bill as compute_bill
     from assignor_sim.api.loading import load
-    from assignor_sim.console.key_value_options import parse_overrides
-    from assignor_sim.console.progress import show_progress
-    from assignor_sim.console.remarks import print_warnings_and_notes
-    from assignors.errors import AssignorError
-    from reports.analysis.bill.cost_report import CostReportError, LineFilter, check_bill, read_cost_report
+    from reports.analysis.bill.cost_report import LineFilter, check_bill, read_cost_report
     from reports.render.bill import bill_report
-    from scenarios.load import ScenarioError
-    from simulator.results.result_directory import ResultsError, check_writable
+    from simulator.results.result_directory import check_writable
 
-    with exit_on_error(ScenarioError, AssignorError, BillError, CostReportError, ResultsError):
+    with exit_on_error():
         if out is not None:
             check_writable(out, _KIND)
         if check is None and (resource or tag):
             raise BillError(f"--{'resource' if resource else 'tag'} requires --check")
-        pairs = [text.partition("=") for text in tag or ()]
-        if wrong := [text for text, (key, equals, _) in zip(tag or (), pairs, strict=True) if not key or not equals]:
-            raise BillError(f"--tag {wrong[0]}: expected KEY=VALUE, as in app=kafka")
-        tags = tuple((key.strip(), value.strip()) for key, _, value in pairs)
+        pairs = [options.split_pair("--tag", text, "KEY=VALUE, as in app=kafka") for text in tag or ()]
+        tags = tuple((key.strip(), value.strip()) for key, value in pairs)
         report = None if check is None else read_cost_report(check, LineFilter(tuple(resource or ()), tags))
-        loaded = load(scenario, parse_overrides(set_))
+        loaded = load(scenario, options.parse_overrides(set_))
         print_warnings_and_notes(loaded)
         with show_progress() as on_progress:
             found = compute_bill(
@@ -113,11 +161,11 @@ def bill(
         return found.record() if compared is None else {**found.record(), "check": compared.record()}
 
     report_of_bill = bill_report(found, compared)
-    print_report(format_, report_of_bill, record)
+    options.print_report(format_, report_of_bill, record)
     if out is not None:
-        with exit_on_error(ResultsError):
+        with exit_on_error():
             _write(out, found, report_of_bill, record())
-    if out is not None and format_ is OutputFormat.TABLE:
+    if out is not None and format_ is options.OutputFormat.TABLE:
         print(f"\nPage: {out / _PAGE}")
     if compared is not None and not compared.agrees:
         print_error(f"the bill differs from {check} by more than {tolerance:g} %")
@@ -126,11 +174,12 @@ def bill(
 
 def _write(out: Path, bill: MonthlyBill, report: Report, record: Mapping[str, Any]) -> None:
     """Write the page and the record."""
+    from assignor_sim.text_files import json_text
     from reports.render.report_formats import report_page
     from simulator.results.result_directory import write_results
 
     files = {
         _PAGE: report_page(report).encode(),
-        "bill.json": (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
+        "bill.json": json_text(record).encode(),
     }
     write_results(out, {}, {"kind": _KIND, "scenario": bill.scenario, "assignor": bill.assignor}, files)

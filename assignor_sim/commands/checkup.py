@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
-from assignor_sim.console.completion import complete_scenario
-from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
-from assignor_sim.console.formats import Format, OutputFormat, print_report
-from assignor_sim.console.observed_application import (
-    ClientRelease,
-    HiddenConfigs,
-    Racks,
-    StreamsConfig,
-    parse_racks,
-    read_configs,
-)
-from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
+from assignor_sim.console import options
+from assignor_sim.console.messages import DIFFERENT, exit_on_error, print_error, print_remark, print_warnings_and_notes
+from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from assignor_sim.api.checkup import Checkup
@@ -35,37 +25,28 @@ def checkup(
         typer.Argument(
             help="Scenario file, or name of a shipped scenario; or import with --bootstrap or --from.",
             metavar="SCENARIO",
-            autocompletion=complete_scenario,
+            autocompletion=options.complete_scenario,
         ),
     ] = None,
     group: Annotated[str | None, typer.Option(help="application.id or group.id to import.", metavar="GROUP_ID")] = None,
-    bootstrap: Bootstrap = None,
+    bootstrap: options.Bootstrap = None,
     from_: Annotated[
         Path | None, typer.Option("--from", help="Folder with the output of Kafka's tools.", metavar="DIR")
     ] = None,
-    command_config: CommandConfig = None,
-    topology: Annotated[
-        Path | None,
-        typer.Option(help="With --bootstrap: output of the application's Topology.describe().", metavar="FILE"),
-    ] = None,
-    rack: Racks = None,
-    streams_config: StreamsConfig = None,
-    config: HiddenConfigs = None,
-    kafka: ClientRelease = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change the scenario first, as in run. Repeatable.", metavar="PATH=VALUE"),
-    ] = None,
-    today: Annotated[
-        str | None,
-        typer.Option(help="Label of the current assignor; the scenario's first by default.", metavar="LABEL"),
-    ] = None,
+    command_config: options.CommandConfig = None,
+    topology: options.Topology = None,
+    rack: options.Racks = None,
+    streams_config: options.StreamsConfig = None,
+    config: options.HiddenConfigs = None,
+    kafka: options.ClientRelease = None,
+    set_: options.FirstChanges = None,
+    today: options.Today = None,
     seed: Annotated[int, typer.Option(help="First random seed.", min=0)] = 1,
     seeds: Annotated[int, typer.Option(help="Number of seeds of the final comparison.", min=2)] = 8,
-    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per CPU.", min=1)] = None,
-    master: Master = None,
-    conf: Conf = None,
-    py_files: PyFiles = None,
+    workers: options.Workers = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    py_files: options.PyFiles = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Directory for page, JSON and lock file.", metavar="DIR")
     ] = None,
@@ -76,7 +57,7 @@ def checkup(
         Path | None,
         typer.Option(help="Compare with the grades in this file; exit with 1 if one is worse.", metavar="LOCK"),
     ] = None,
-    format_: Format = OutputFormat.TABLE,
+    format_: options.Format = options.OutputFormat.TABLE,
 ) -> None:
     """Grade an application or consumer group in deployments, failures and growth; recommend properties and rollout.
 
@@ -85,36 +66,13 @@ def checkup(
     Example: [bold]assignor-sim checkup --bootstrap localhost:9092 --group shop --out checkup[/bold]
     """
     from assignor_sim.api.checkup import checkup as check_up
-    from assignor_sim.console.progress import show_progress
-    from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import check_output
-    from assignors.errors import AssignorError
-    from pipeline.advise.objective import RecommendError
-    from pipeline.errors import SparkError
-    from pipeline.pool import PoolError
-    from reports.analysis.checkup.report import LockError, read_lock
+    from reports.analysis.checkup.report import read_lock
     from reports.render.checkup import checkup_report
-    from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.observation import ObservationError
-    from scenarios.language.text_files import UnreadableError
-    from scenarios.load import ScenarioError
     from simulator.results.files import read_document
-    from simulator.results.result_directory import ResultsError, check_writable
+    from simulator.results.result_directory import check_writable
 
-    errors = (
-        ScenarioError,
-        AssignorError,
-        RecommendError,
-        PoolError,
-        SparkError,
-        LockError,
-        FormatError,
-        ObservationError,
-        UnreadableError,
-        ResultsError,
-        OSError,
-    )
-    with exit_on_error(*errors):
+    with exit_on_error(OSError):
         if out is not None:
             check_writable(out, "checkup")
         check_output(save, "--save")
@@ -132,24 +90,23 @@ def checkup(
         with show_progress() as on_progress:
             if scenario is not None:
                 from assignor_sim.api.loading import load
-                from assignor_sim.console.key_value_options import parse_overrides
 
-                loaded = load(scenario, parse_overrides(set_))
+                loaded = load(scenario, options.parse_overrides(set_))
             else:
                 on_progress(f"observing '{group}'")
                 loaded = _import(
                     str(group),
                     bootstrap,
                     from_,
-                    read_properties(command_config),
+                    options.read_properties(command_config),
                     topology,
-                    parse_racks(rack),
-                    read_configs(streams_config, config),
+                    options.parse_racks(rack),
+                    options.read_configs(streams_config, config),
                     kafka,
                     set_,
                 )
             print_warnings_and_notes(loaded)
-            with requested_session(master, conf, py_files) as spark:
+            with options.requested_session(master, conf, py_files) as spark:
                 found = check_up(
                     loaded,
                     today=today,
@@ -160,7 +117,7 @@ def checkup(
                     on_progress=on_progress,
                     on_first=_first_answer(),
                 )
-        print_report(format_, checkup_report(found.report), found.record)
+        options.print_report(format_, checkup_report(found.report), found.record)
         if out is not None:
             found.save(out)
         if save is not None:
@@ -205,8 +162,6 @@ def _import(
 ) -> Scenario:
     """Import the application; print what was assumed to standard error."""
     from assignor_sim.api.cluster_import import import_cluster
-    from assignor_sim.console.key_value_options import parse_overrides
-    from assignor_sim.console.remarks import print_remark
     from scenarios.load import loads
 
     imported = import_cluster(
@@ -214,7 +169,7 @@ def _import(
         bootstrap=bootstrap,
         dumps=dumps,
         properties=properties,
-        topology=None if topology is None else read_input(topology),
+        topology=None if topology is None else options.read_input(topology),
         racks=racks,
         replay=False,
         configs=configs,
@@ -224,7 +179,7 @@ def _import(
         print_remark("warning", warning)
     for assumption in imported.assumptions:
         print_remark("note", assumption)
-    return loads(imported.text, group, overrides=parse_overrides(overrides)) if overrides else imported.scenario
+    return loads(imported.text, group, overrides=options.parse_overrides(overrides)) if overrides else imported.scenario
 
 
 def _first_answer() -> Callable[[ReportCard], None]:

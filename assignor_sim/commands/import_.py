@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
-from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
-from assignor_sim.console.observed_application import (
-    ClientRelease,
-    HiddenConfigs,
-    Racks,
-    StreamsConfig,
-    parse_racks,
-    read_configs,
-)
-from assignor_sim.console.remarks import print_remark
-from assignor_sim.console.wrapping import fitted
+from assignor_sim.console import options
+from assignor_sim.console.messages import exit_on_error, fitted, print_remark
+from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import ImportedScenario
@@ -41,27 +31,24 @@ def import_(
     out: Annotated[
         Path, typer.Option("-o", "--output", help="Scenario file to write; - for standard output.", metavar="FILE")
     ],
-    bootstrap: Bootstrap = None,
+    bootstrap: options.Bootstrap = None,
     from_: Annotated[
         Path | None,
         typer.Option("--from", help="Folder with the output of Kafka's tools, in files of any name.", metavar="DIR"),
     ] = None,
-    command_config: CommandConfig = None,
+    command_config: options.CommandConfig = None,
     seconds: Annotated[
         float | None,
         typer.Option(help=f"With --bootstrap: time for measuring produce rates (default: {MEASURED_S:g}).", min=0),
     ] = None,
-    topology: Annotated[
-        Path | None,
-        typer.Option(help="With --bootstrap: output of the application's Topology.describe().", metavar="FILE"),
-    ] = None,
-    rack: Racks = None,
+    topology: options.Topology = None,
+    rack: options.Racks = None,
     last: Annotated[
         bool, typer.Option("--last", help="With --from: start from the last rebalance of a leader's log; replay none.")
     ] = False,
-    streams_config: StreamsConfig = None,
-    config: HiddenConfigs = None,
-    kafka: ClientRelease = None,
+    streams_config: options.StreamsConfig = None,
+    config: options.HiddenConfigs = None,
+    kafka: options.ClientRelease = None,
     client_metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,7 +56,7 @@ def import_(
             metavar="FILE|DIR|URL",
         ),
     ] = None,
-    format_: FormatOfTables = OutputFormat.TABLE,
+    format_: options.FormatOfTables = options.OutputFormat.TABLE,
 ) -> None:
     """Make a scenario that starts from the state of a running application: its tasks, lags, placements and rates.
 
@@ -81,21 +68,19 @@ def import_(
     Example: [bold]assignor-sim import --bootstrap localhost:9092 --group shop -o shop.yaml[/bold]
     """
     from assignor_sim.api.cluster_import import import_cluster
-    from assignor_sim.console.progress import show_progress
     from assignor_sim.text_files import check_output
-    from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.observation import ObservationError
-    from scenarios.language.errors import ScenarioError
-    from scenarios.language.text_files import UnreadableError
 
-    with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, OSError):
+    with exit_on_error(OSError):
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
         only_dumps = {"--last": last or None}
         _check_options(bootstrap, from_, only_live, only_dumps)
         check_output(out, "-o")
-        configs = read_configs(streams_config, config)
-        racks = parse_racks(rack)
-        properties, described = read_properties(command_config), None if topology is None else read_input(topology)
+        configs = options.read_configs(streams_config, config)
+        racks = options.parse_racks(rack)
+        properties, described = (
+            options.read_properties(command_config),
+            None if topology is None else options.read_input(topology),
+        )
         with show_progress() as on_progress:
             on_progress(f"observing '{group}'")
             imported = import_cluster(
@@ -129,7 +114,7 @@ def _check_options(
             raise ObservationError(f"{option} requires {source}")
 
 
-def _write(out: Path, imported: ImportedScenario, format_: OutputFormat) -> None:
+def _write(out: Path, imported: ImportedScenario, format_: options.OutputFormat) -> None:
     """Write the scenario; print its summary and remarks, and its warnings to standard error."""
     if out == _STANDARD_OUTPUT:
         print(imported.text, end="")
@@ -138,7 +123,7 @@ def _write(out: Path, imported: ImportedScenario, format_: OutputFormat) -> None
     for warning in imported.warnings:
         print_remark("warning", warning)
     stream = sys.stderr if out == _STANDARD_OUTPUT else sys.stdout
-    print_in_format(
+    options.print_in_format(
         format_,
         text=lambda: "".join(f"{line}\n" for line in _lines(out, imported, stream)),
         record=lambda: _record(out, imported),

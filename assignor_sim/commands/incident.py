@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
-from assignor_sim.console.observed_application import Racks, StreamsConfig, parse_racks, read_configs
+from assignor_sim.console import options
+from assignor_sim.console.messages import exit_on_error
+from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from reports.analysis.incident import IncidentReport
@@ -39,7 +38,7 @@ def incident(
     ] = None,
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Another assignor to compare. Repeatable.", autocompletion=complete_assignor),
+        typer.Option(help="Another assignor to compare. Repeatable.", autocompletion=options.complete_assignor),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -49,8 +48,8 @@ def incident(
             metavar="PATH=VALUE",
         ),
     ] = None,
-    rack: Racks = None,
-    streams_config: StreamsConfig = None,
+    rack: options.Racks = None,
+    streams_config: options.StreamsConfig = None,
     config: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,7 +70,7 @@ def incident(
         typer.Option("-o", "--output", help="Scenario file with the recorded events to write.", metavar="FILE"),
     ] = None,
     page: Annotated[Path | None, typer.Option(help="HTML page of the night to write.", metavar="FILE")] = None,
-    format_: FormatOfTables = OutputFormat.TABLE,
+    format_: options.FormatOfTables = options.OutputFormat.TABLE,
 ) -> None:
     """Rebuild and explain each rebalance of a past night, and replay the night with other assignors and settings.
 
@@ -82,32 +81,24 @@ def incident(
 
     Example: [bold]assignor-sim incident --from night --group shop[/bold]
     """
-    from assignor_sim.api.incident import investigate
-    from assignor_sim.api.incident_options import IncidentOptions
-    from assignor_sim.console.key_value_options import parse_overrides
-    from assignor_sim.console.progress import show_progress
+    from assignor_sim.api.incident import IncidentOptions, investigate
     from assignor_sim.text_files import check_output, write_text
-    from assignors.errors import UnknownAssignorError
-    from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.observation import ObservationError
-    from scenarios.language.errors import ScenarioError
-    from scenarios.language.text_files import UnreadableError
 
-    with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, UnknownAssignorError, OSError):
+    with exit_on_error(OSError):
         check_output(out, "-o")
         check_output(page, "--page")
-        options = IncidentOptions(
+        investigation = IncidentOptions(
             since_ms=_parse_time("--since", since),
             until_ms=_parse_time("--until", until),
-            configs=read_configs(streams_config, config),
-            racks=parse_racks(rack),
+            configs=options.read_configs(streams_config, config),
+            racks=options.parse_racks(rack),
             kafka=kafka,
             assignors=assignor or (),
-            changes=parse_overrides(set_),
+            changes=options.parse_overrides(set_),
             default_assignors=_DEFAULT_ASSIGNORS if page is not None else (),
         )
         with show_progress() as on_progress:
-            investigated = investigate(from_, group, options, on_progress)
+            investigated = investigate(from_, group, investigation, on_progress)
         if task is not None:
             _check_task(investigated.report, task)
         _print(investigated.report, task, format_)
@@ -119,19 +110,19 @@ def incident(
             write_text(page, render(investigated.report))
 
 
-def _print(report: IncidentReport, task: str | None, format_: OutputFormat) -> None:
+def _print(report: IncidentReport, task: str | None, format_: options.OutputFormat) -> None:
     from reports.analysis.incident import find, report_record
     from reports.render.incident import draw, draw_task, tables, task_rows, task_tables
 
     if task is None:
-        print_in_format(
+        options.print_in_format(
             format_,
             text=lambda: draw(report),
             record=lambda: report_record(report, find(report)),
             tables=lambda: tables(report),
         )
     else:
-        print_in_format(
+        options.print_in_format(
             format_,
             text=lambda: draw_task(report, task),
             record=lambda: task_rows(report, task),

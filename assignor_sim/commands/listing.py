@@ -1,14 +1,45 @@
-"""`assignor-sim list`: everything that can be named: assignors, scenarios, strategies, metrics."""
+"""`assignor-sim list` and `releases`: everything that can be named, and what Kafka releases change."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import Format, OutputFormat
+from assignor_sim.console import options
+from assignor_sim.console.messages import exit_on_error
+from assignor_sim.console.progress import show_progress
+
+
+def releases(
+    from_: Annotated[
+        str | None, typer.Option("--from", help="Older release; by default the one before --to.", metavar="RELEASE")
+    ] = None,
+    to: Annotated[str | None, typer.Option(help="Newer release; by default the newest.", metavar="RELEASE")] = None,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Scenario to simulate; by default all shipped ones. Repeatable.",
+            autocompletion=options.complete_scenario,
+            metavar="SCENARIO",
+        ),
+    ] = None,
+    format_: options.FormatOfTables = options.OutputFormat.TABLE,
+) -> None:
+    """Show which answers of assignors differ between two Kafka releases, and what an upgrade changes.
+
+    Example: [bold]assignor-sim releases --from 4.3 --to 4.4 --scenario cold_start[/bold]
+    """
+    from assignor_sim.api.releases import releases as compare_releases
+    from reports.analysis.release_changes import record
+    from reports.render.releases import releases_report
+
+    paths = None if scenario is None else [Path(name) for name in scenario]
+    with exit_on_error(), show_progress() as step:
+        changes = compare_releases(from_, to, scenarios=paths, on_progress=step)
+    options.print_report(format_, releases_report(changes), lambda: record(changes))
 
 
 class ListTopic(StrEnum):
@@ -26,15 +57,15 @@ class ListTopic(StrEnum):
 
 def list_(
     topic: Annotated[ListTopic | None, typer.Argument(help="What to list; all by default.")] = None,
-    format_: Format = OutputFormat.TABLE,
+    format_: options.Format = options.OutputFormat.TABLE,
 ) -> None:
     """List assignors, shipped scenarios and sweeps, known problems with fixes, strategies, metrics and releases.
 
     Example: [bold]assignor-sim list problems[/bold]
     """
     from assignor_sim.api.listing import TOPICS
-    from reports.render.terminal.facts import FactFormatError, render
+    from reports.render.terminal.facts import render
 
     tables = [build() for name, build in TOPICS.items() if topic in (None, name)]
-    with exit_on_error(FactFormatError):
+    with exit_on_error():
         print(render(tables, format_.value), end="")

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_properties
-from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_scenario, complete_strategy
-from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
-from assignor_sim.console.remarks import print_remark
+from assignor_sim.console import options
+from assignor_sim.console.messages import DIFFERENT, exit_on_error, print_error, print_remark
+from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from assignor_sim.api.cluster_loading import ClusterLike
-    from assignor_sim.api.plan_comparison import PlanComparison
+    from assignor_sim.api.plan_comparison import ClusterLike, PlanComparison
     from assignors.replicas.plan import ReplicaAssignor
 
 _DEFAULT = "exact_flow"
@@ -43,17 +40,17 @@ def plan(
             help="Scenario (file or shipped name), JSON of kafka-reassign-partitions.sh, or output of "
             "kafka-topics.sh --describe; - for standard input.",
             metavar="CLUSTER",
-            autocompletion=complete_scenario,
+            autocompletion=options.complete_scenario,
         ),
     ] = None,
-    bootstrap: Bootstrap = None,
-    command_config: CommandConfig = None,
+    bootstrap: options.Bootstrap = None,
+    command_config: options.CommandConfig = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
             help=f"Use this strategy instead of {_DEFAULT}: a name or package.module:Class, with parameters as in "
             "leader_max_flow,pruning=none. Repeatable.",
-            autocompletion=complete_strategy,
+            autocompletion=options.complete_strategy,
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Use every built-in strategy.")] = False,
@@ -156,19 +153,13 @@ def plan(
 
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
-    from assignor_sim.api.cluster_loading import load_cluster
-    from assignor_sim.api.plan_comparison import PAGE, compare_plans
-    from assignor_sim.console.progress import show_progress
+    from assignor_sim.api.plan_comparison import PAGE, compare_plans, load_cluster
     from assignor_sim.text_files import write_text
     from assignors.errors import AssignorError
     from assignors.replicas.registry import built_in
     from reports.analysis.plans.results import PLAN_KIND, records
     from reports.render.plan import render
-    from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.observation.observation import ObservationError
     from scenarios.kafka.plan_files import BatchLimits
-    from scenarios.language.errors import ScenarioError
-    from scenarios.language.text_files import UnreadableError
     from scenarios.planning.plan_input import (
         PlanOptions,
         StrategyOptions,
@@ -176,22 +167,20 @@ def plan(
         read_topics,
         strategy_parameters,
     )
-    from simulator.results.result_directory import ResultsError, check_writable
+    from simulator.results.result_directory import check_writable
 
-    with exit_on_error(
-        ScenarioError, AssignorError, ResultsError, ObservationError, FormatError, UnreadableError, OSError
-    ):
+    with exit_on_error(OSError):
         if strategy and all_:
             raise AssignorError("--all: cannot be combined with --strategy")
         names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_DEFAULT])
-        options = StrategyOptions(time_limit, seed, headroom, goals, constraints)
-        strategies = build_strategies(names, *strategy_parameters(options))
+        strategy_options = StrategyOptions(time_limit, seed, headroom, goals, constraints)
+        strategies = build_strategies(names, *strategy_parameters(strategy_options))
         if write_lp is not None:
             _check_lp_file(write_lp, strategies)
         if out is not None:
             check_writable(out, PLAN_KIND)
         _check_source(cluster, bootstrap, command_config)
-        properties = None if bootstrap is None else read_properties(command_config)
+        properties = None if bootstrap is None else options.read_properties(command_config)
         loaded = load_cluster(
             _input(cluster),
             bootstrap=bootstrap,
@@ -229,7 +218,7 @@ def plan(
         if write_lp is not None:
             write_text(write_lp, comparison.lp_text())
         if out is not None and is_saved:
-            comparison.save(out, command_line())
+            comparison.save(out, options.command_line())
         if out is not None and is_saved and format_ is PlanFormat.TEXT:
             print(f"\nFigures and page: {out / PAGE}")
     if not comparison.has_plan:

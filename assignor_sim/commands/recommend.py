@@ -11,11 +11,9 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
-from assignor_sim.console.scenario_arguments import ScenarioFile
-from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
+from assignor_sim.console import options
+from assignor_sim.console.messages import DIFFERENT, INTERRUPTED, exit_on_error, print_warnings_and_notes
+from assignor_sim.console.progress import show_run_progress
 
 
 class RecommendFormat(StrEnum):
@@ -29,7 +27,7 @@ class RecommendFormat(StrEnum):
 
 
 def recommend(
-    scenario: ScenarioFile,
+    scenario: options.ScenarioFile,
     objective: Annotated[
         str,
         typer.Option(
@@ -55,16 +53,13 @@ def recommend(
             metavar="N",
         ),
     ] = None,
-    today: Annotated[
-        str | None,
-        typer.Option(help="Label of the current assignor; the scenario's first by default.", metavar="LABEL"),
-    ] = None,
+    today: options.Today = None,
     assignor: Annotated[
         list[str] | None,
         typer.Option(
             help="Built-in assignor to consider beside the current one, in place of high_availability and "
             "sticky_task_assignor. Repeatable.",
-            autocompletion=complete_assignor,
+            autocompletion=options.complete_assignor,
         ),
     ] = None,
     keep: Annotated[
@@ -73,10 +68,7 @@ def recommend(
     ] = None,
     runs: Annotated[int, typer.Option(help="Approximate number of simulated runs.", min=20)] = 400,
     seeds: Annotated[int, typer.Option(help="Number of fresh seeds that evaluate the recommendation.", min=2)] = 20,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change the scenario first, as in run. Repeatable.", metavar="PATH=VALUE"),
-    ] = None,
+    set_: options.FirstChanges = None,
     format_: Annotated[RecommendFormat, typer.Option("--format", help="Output format.")] = RecommendFormat.TABLE,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Output file; standard output by default.", metavar="FILE")
@@ -88,9 +80,9 @@ def recommend(
             metavar="DIR",
         ),
     ] = None,
-    master: Master = None,
-    conf: Conf = None,
-    py_files: PyFiles = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    py_files: options.PyFiles = None,
 ) -> None:
     """Find configs that minimize an objective; report the gain over the current ones.
 
@@ -98,25 +90,16 @@ def recommend(
     """
     from assignor_sim.api.loading import load
     from assignor_sim.api.recommendations import recommend as find_configs
-    from assignor_sim.console.key_value_options import parse_overrides
-    from assignor_sim.console.progress import show_run_progress
-    from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import STANDARD, check_output, write_text
-    from assignors.errors import AssignorError
-    from pipeline.advise.objective import RecommendError
-    from pipeline.errors import SparkError
-    from pipeline.pool import PoolError
     from reports.render.terminal.recommendation import render
-    from scenarios.language.errors import SweepError
-    from scenarios.load import ScenarioError
 
-    with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, PoolError, SparkError, OSError):
+    with exit_on_error(OSError):
         check_output(output, "-o")
-        loaded = load(scenario, parse_overrides(set_))
+        loaded = load(scenario, options.parse_overrides(set_))
         print_warnings_and_notes(loaded)
         with (
             _resumable(sweeps),
-            requested_session(master, conf, py_files) as spark,
+            options.requested_session(master, conf, py_files) as spark,
             show_run_progress() as on_progress,
         ):
             recommendation = find_configs(
@@ -133,7 +116,7 @@ def recommend(
                 seeds=seeds,
                 sweeps=sweeps,
                 spark=spark,
-                command=command_line(),
+                command=options.command_line(),
                 on_progress=on_progress,
                 on_step=lambda step: print(step, file=sys.stderr),
             )

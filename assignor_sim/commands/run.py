@@ -7,28 +7,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.column_options import ColumnError, Columns, Wide, parse_columns
-from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
-from assignor_sim.console.formats import Format, OutputFormat
-from assignor_sim.console.scenario_arguments import ScenarioFile
+from assignor_sim.console import options
+from assignor_sim.console.messages import (
+    DIFFERENT,
+    RUN_FAILED,
+    announce,
+    exit_on_error,
+    exit_with_error,
+    print_error,
+    print_notes,
+    print_remark,
+)
+from assignor_sim.console.progress import print_java_times, show_progress
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
 
+
+def open_in_browser(page: Path) -> None:
+    """Open a page in the browser of the desktop; note if there is none."""
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        print_remark("note", f"--open: found no browser; open {page} yourself")
+
+
 PROOF_LIMIT_S = 60.0
-"""Default of `--prove-limit`."""
 
 
 def run(
-    scenario: ScenarioFile,
+    scenario: options.ScenarioFile,
     assignor: Annotated[
         list[str] | None,
         typer.Option(
             help="Assignor: label of the scenario, name, package.module:Class, or java:…. Repeatable.",
-            autocompletion=complete_assignor,
+            autocompletion=options.complete_assignor,
         ),
     ] = None,
     set_: Annotated[
@@ -56,15 +69,13 @@ def run(
         float | None,
         typer.Option(help="Stop each run after this wall-clock time; no limit by default.", metavar="SECONDS"),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Run even if the estimated time or memory exceeds its limit.")
-    ] = False,
-    assignor_timeout: AssignorTimeout = None,
-    isolate: Isolate = False,
-    assignor_memory: AssignorMemory = None,
-    format_: Format = OutputFormat.TABLE,
-    columns: Columns = None,
-    wide: Wide = False,
+    force: options.Force = False,
+    assignor_timeout: options.AssignorTimeout = None,
+    isolate: options.Isolate = False,
+    assignor_memory: options.AssignorMemory = None,
+    format_: options.Format = options.OutputFormat.TABLE,
+    columns: options.Columns = None,
+    wide: options.Wide = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser; requires --out.")] = False,
 ) -> None:
     """Simulate a scenario, and compare assignors on it.
@@ -79,31 +90,23 @@ def run(
         exit_with_error("--open: requires --out DIR, to which the report is written")
     if max_seconds is not None and not max_seconds > 0:
         exit_with_error("--max-seconds: requires a number above 0")
-    limits = call_limits(assignor_timeout, isolate, assignor_memory)
+    limits = options.call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.loading import load
     from assignor_sim.api.running import estimate
     from assignor_sim.api.running import run as simulate
-    from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
-    from assignor_sim.console.browser import open_in_browser
-    from assignor_sim.console.java_times import print_java_times
-    from assignor_sim.console.key_value_options import parse_overrides
-    from assignor_sim.console.progress import show_progress
-    from assignor_sim.console.remarks import print_notes, print_remark
-    from assignor_sim.console.run_estimates import announce
-    from assignors.errors import AssignorError
+    from assignor_sim.api.stored_scenario import imports_not_stored
     from reports.analysis.conclusion import conclude
     from reports.render.terminal.comparison import render
     from reports.render.terminal.conclusion import draw as draw_conclusion
-    from scenarios.load import ScenarioError
     from simulator.processes.run_options import MAX_REBALANCES
-    from simulator.results.result_directory import ResultsError, reserved_directory
+    from simulator.results.result_directory import reserved_directory
 
     with (
-        exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError, ColumnError),
+        exit_on_error(),
         reserved_directory(out),
     ):
-        metrics = parse_columns(columns)
-        loaded = load(scenario, parse_overrides(set_))
+        metrics = options.parse_columns(columns)
+        loaded = load(scenario, options.parse_overrides(set_))
         announce(
             estimate(loaded, list(assignor or ()), seed or None),
             may_exceed=force or max_seconds is not None,
@@ -120,7 +123,7 @@ def run(
                 max_rebalances=max_rebalances or MAX_REBALANCES,
                 max_seconds=max_seconds,
                 limits=limits,
-                command=command_line(),
+                command=options.command_line(),
                 on_progress=on_progress,
             )
         print_java_times()
@@ -128,18 +131,18 @@ def run(
             print_remark("warning", warning)
         print_notes(loaded)
         print(render(result.tables, format_.value, wide=wide, metrics=metrics), end="")
-        if format_ is OutputFormat.TABLE:
+        if format_ is options.OutputFormat.TABLE:
             print(f"\n{draw_conclusion(conclude(result.tables, [result.manifest]))}", end="")
         if out is not None:
             result.save(out)
-            if format_ is OutputFormat.TABLE:
+            if format_ is options.OutputFormat.TABLE:
                 print(f"\nTables, figures and report: {out / 'report.html'}")
             for name in imports_not_stored(loaded):
                 print_remark("note", f"explain will read {name} again, which is not copied to {out}")
             if open_:
                 open_in_browser(out / "report.html")
     _exit_if_failed(result)
-    _exit_if_unmet(result, prints_summary=format_ is OutputFormat.TABLE)
+    _exit_if_unmet(result, prints_summary=format_ is options.OutputFormat.TABLE)
 
 
 def _exit_if_failed(result: RunResult) -> None:
@@ -155,7 +158,6 @@ def _exit_if_failed(result: RunResult) -> None:
 
 def _exit_if_unmet(result: RunResult, *, prints_summary: bool) -> None:
     """Print the expectations that are not met, and exit with code 1 if there are any."""
-    from assignor_sim.console.remarks import print_remark
     from reports.analysis.expectations import summarize
 
     checked = result.expectations()

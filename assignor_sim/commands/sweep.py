@@ -1,4 +1,4 @@
-"""`assignor-sim sweep`: run a scenario in many settings, on Spark."""
+"""`assignor-sim sweep` and `aggregate`: run a scenario in many settings, and compare them, on Spark."""
 
 from __future__ import annotations
 
@@ -9,17 +9,47 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_assignor, complete_metric, complete_sweep
-from assignor_sim.console.exits import INTERRUPTED, RUN_FAILED, exit_on_error, print_error
-from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
-from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+from assignor_sim.console import options
+from assignor_sim.console.messages import INTERRUPTED, RUN_FAILED, exit_on_error, print_error
+from assignor_sim.console.progress import show_run_progress
 
 if TYPE_CHECKING:
     from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.facts import FactTable
     from scenarios.sweeps.prepared import PreparedSweep
+
+
+def aggregate(
+    directories: Annotated[
+        list[str], typer.Argument(help="Directories of sweeps, complete or not: paths or URIs.", metavar="DIR…")
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(help="Folder for the tables; DIR/aggregate by default, if there is one sweep.", metavar="DIR"),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Label of the baseline assignor, in place of the sweep's.", metavar="LABEL"),
+    ] = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    py_files: options.PyFiles = None,
+    format_: options.FormatOfTables = options.OutputFormat.TABLE,
+) -> None:
+    """Aggregate sweeps: means, differences, the Pareto front, and the most influential factors.
+
+    Example: [bold]assignor-sim aggregate out/weights --baseline high_availability[/bold]
+    """
+    from pipeline.aggregate import aggregate as aggregate_sweeps
+    from pipeline.session import connect
+    from reports.render.terminal.sweep import draw, tables
+
+    with (
+        exit_on_error(),
+        connect(master, options.parse_spark_conf(conf), py_files or ()) as spark,
+    ):
+        summary = aggregate_sweeps(spark, directories, out, baseline)
+    options.print_in_format(format_, text=lambda: draw(summary), record=lambda: summary, tables=lambda: tables(summary))
 
 
 class ComparedPairs(StrEnum):
@@ -35,7 +65,7 @@ def sweep(
         typer.Argument(
             help="Sweep file, or name of a shipped sweep.",
             metavar="SWEEP",
-            autocompletion=complete_sweep,
+            autocompletion=options.complete_sweep,
         ),
     ],
     out: Annotated[str, typer.Option(help="Folder for the tables: a path, or a URI that Spark knows.", metavar="DIR")],
@@ -45,7 +75,7 @@ def sweep(
         typer.Option(
             help="Stop seeds of an assignor when its difference from the baseline is decided. Repeatable.",
             metavar="METRIC",
-            autocompletion=complete_metric,
+            autocompletion=options.complete_metric,
         ),
     ] = None,
     between: Annotated[
@@ -62,17 +92,17 @@ def sweep(
         list[str] | None,
         typer.Option(
             help="Assignor in place of the sweep's: a label, a name, package.module:Class, or java:…. Repeatable.",
-            autocompletion=complete_assignor,
+            autocompletion=options.complete_assignor,
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of runs, and run nothing.")] = False,
-    assignor_timeout: AssignorTimeout = None,
-    isolate: Isolate = False,
-    assignor_memory: AssignorMemory = None,
-    master: Master = None,
-    conf: Conf = None,
-    py_files: PyFiles = None,
-    format_: FormatOfTables = OutputFormat.TABLE,
+    assignor_timeout: options.AssignorTimeout = None,
+    isolate: options.Isolate = False,
+    assignor_memory: options.AssignorMemory = None,
+    master: options.Master = None,
+    conf: options.Conf = None,
+    py_files: options.PyFiles = None,
+    format_: options.FormatOfTables = options.OutputFormat.TABLE,
 ) -> None:
     """Run a scenario in every setting of a sweep, with every assignor and seed, and find the best settings.
 
@@ -80,21 +110,16 @@ def sweep(
 
     Example: [bold]assignor-sim sweep traffic_vs_movement --out out/sweep[/bold]
     """
-    limits = call_limits(assignor_timeout, isolate, assignor_memory)
+    limits = options.call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.sweeps import prepare
     from assignor_sim.api.sweeps import sweep as run_sweep
-    from assignor_sim.console.progress import show_run_progress
-    from assignors.errors import AssignorError
-    from pipeline.aggregate import AggregateError
-    from pipeline.errors import SparkError
     from pipeline.session import connect
     from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.sweep import tables
     from scenarios.language.errors import SweepError
-    from scenarios.load import ScenarioError
 
-    with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
-        prepared = prepare(file, assignor or (), limits=limits, command=command_line())
+    with exit_on_error():
+        prepared = prepare(file, assignor or (), limits=limits, command=options.command_line())
         rule = None
         if until_significant:
             rule = StopRule.of(
@@ -103,13 +128,13 @@ def sweep(
         elif between is not ComparedPairs.ASSIGNORS or baseline_setting:
             raise SweepError("--between and --baseline-setting need --until-significant METRIC")
         if dry_run:
-            print_in_format(
+            options.print_in_format(
                 format_,
                 text=lambda: f"{prepared}{_fewer(rule)}\n",
                 record=lambda: _plan(prepared),
                 tables=lambda: [_table(prepared)],
             )
-        elif format_ is OutputFormat.TABLE:
+        elif format_ is options.OutputFormat.TABLE:
             print(f"{prepared}{_fewer(rule)}", flush=True)
         for remark in prepared.remarks:
             print(remark, file=sys.stderr)
@@ -117,7 +142,7 @@ def sweep(
             return
         try:
             with (
-                connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as spark,
+                connect(master, options.parse_spark_conf(conf), py_files or (), fast_start=True) as spark,
                 show_run_progress() as on_progress,
             ):
                 result = run_sweep(
@@ -135,7 +160,7 @@ def sweep(
             raise typer.Exit(INTERRUPTED) from None
     if result.failed:
         print_error(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs")
-    print_in_format(
+    options.print_in_format(
         format_,
         text=lambda: f"{result}\nTables: {out}\n",
         record=lambda: {

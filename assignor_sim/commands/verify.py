@@ -1,4 +1,4 @@
-"""`assignor-sim verify`: simulate scenarios again and compare with their stored results."""
+"""`assignor-sim record` and `verify`: store results of scenarios, and compare later ones with them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,46 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error, print_error
-from assignor_sim.console.scenario_arguments import ScenarioFiles
-from assignor_sim.console.wrapping import print_message
+from assignor_sim.console import options
+from assignor_sim.console.messages import BAD_INPUT, DIFFERENT, announce, exit_on_error, print_error, print_message
+from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from reports.analysis.stored.verification import Verification
+
+
+def record(
+    scenarios: options.ScenarioFiles,
+    assignor: options.AssignorsInPlace = None,
+    force: options.Force = False,
+    format_: options.Format = options.OutputFormat.TABLE,
+) -> None:
+    """Simulate scenarios and store their results beside them, as NAME.expected.json.
+
+    Leave a file unchanged if its results are the same.
+
+    Example: [bold]assignor-sim record scenarios/*.yaml[/bold]
+    """
+    from assignor_sim.api import regression
+    from reports.render.terminal.facts import FactTable, render
+
+    rows: list[dict[str, str]] = []
+    with exit_on_error(OSError):
+        for file in regression.scenario_files(scenarios):
+            with show_progress() as on_progress:
+                outcome = regression.record(
+                    file,
+                    assignor or (),
+                    on_progress=on_progress,
+                    on_estimate=lambda estimate: announce(estimate, may_exceed=force, options="--force"),
+                )
+            target = regression.stored_results_path(file)
+            rows.append({"file": str(target), "outcome": outcome})
+            if format_ is options.OutputFormat.TABLE:
+                print(f"{target}: {outcome}")
+    if format_ is not options.OutputFormat.TABLE:
+        table = FactTable("files", "Stored results", {"file": "file", "outcome": "outcome"}, rows)
+        print(render([table], format_.value), end="")
 
 
 class VerifyFormat(StrEnum):
@@ -28,7 +62,7 @@ class VerifyFormat(StrEnum):
 
 
 def verify(
-    scenarios: ScenarioFiles,
+    scenarios: options.ScenarioFiles,
     tolerance: Annotated[
         list[str] | None,
         typer.Option(
@@ -38,10 +72,7 @@ def verify(
     metrics_only: Annotated[
         bool, typer.Option("--metrics-only", help="Compare metrics only, not the decisions of single rebalances.")
     ] = False,
-    assignor: Annotated[
-        list[str] | None,
-        typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
-    ] = None,
+    assignor: options.AssignorsInPlace = None,
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     format_: Annotated[VerifyFormat, typer.Option("--format", help="Output format.")] = VerifyFormat.TEXT,
 ) -> None:
@@ -53,18 +84,15 @@ def verify(
     Example: [bold]assignor-sim verify scenarios --tolerance time_to_converge_ms=5% --junit out/verify.xml[/bold]
     """
     from assignor_sim.api import regression
-    from assignor_sim.console.progress import show_progress
-    from assignor_sim.console.run_estimates import announce
     from assignor_sim.text_files import check_output, write_text
-    from reports.analysis.stored.results import StoredResultsError
-    from reports.analysis.stored.verification import ToleranceError, VerificationStatus, parse_tolerances
+    from reports.analysis.stored.verification import VerificationStatus, parse_tolerances
     from reports.render.verification import junit as junit_xml
     from reports.render.verification import render
 
     unreadable, not_stored = VerificationStatus.UNREADABLE, VerificationStatus.NOT_STORED
     only_directories = all(argument.is_dir() for argument in scenarios)
     verifications = []
-    with exit_on_error(StoredResultsError, ToleranceError, OSError):
+    with exit_on_error(OSError):
         check_output(junit, "--junit")
         allowed = parse_tolerances(tolerance or ())
         for file in regression.scenario_files(scenarios):

@@ -11,19 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
-from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
-from assignor_sim.console.observed_application import (
-    ClientRelease,
-    HiddenConfigs,
-    Racks,
-    StreamsConfig,
-    parse_racks,
-    read_configs,
-)
-from assignor_sim.console.remarks import print_remark
-from assignor_sim.watching.outputs import WatchFormat, append_events, print_events
+from assignor_sim.console import options
+from assignor_sim.console.messages import DIFFERENT, INTERRUPTED, exit_on_error, print_remark
 
 if TYPE_CHECKING:
     from assignor_sim.watching.outputs import MetricsAddress, StatusCollector
@@ -35,8 +24,8 @@ INTERVAL_S = 30.0
 
 def watch(
     group: Annotated[str | None, typer.Option(help="application.id or group.id to watch.", metavar="GROUP_ID")] = None,
-    bootstrap: Bootstrap = None,
-    command_config: CommandConfig = None,
+    bootstrap: options.Bootstrap = None,
+    command_config: options.CommandConfig = None,
     interval: Annotated[
         float, typer.Option(help="Seconds between two polls.", min=1, max=3600, metavar="SECONDS")
     ] = INTERVAL_S,
@@ -44,14 +33,15 @@ def watch(
     topology: Annotated[
         Path | None, typer.Option(help="Output of the application's Topology.describe().", metavar="FILE")
     ] = None,
-    rack: Racks = None,
-    streams_config: StreamsConfig = None,
-    config: HiddenConfigs = None,
-    kafka: ClientRelease = None,
+    rack: options.Racks = None,
+    streams_config: options.StreamsConfig = None,
+    config: options.HiddenConfigs = None,
+    kafka: options.ClientRelease = None,
     assignor: Annotated[
         str | None,
         typer.Option(
-            help="Assignor of the group: a name, package.module:Class, or java:….", autocompletion=complete_assignor
+            help="Assignor of the group: a name, package.module:Class, or java:….",
+            autocompletion=options.complete_assignor,
         ),
     ] = None,
     metrics: Annotated[
@@ -62,8 +52,8 @@ def watch(
         Path | None, typer.Option("-o", "--out", help="Append all events to this file, as JSON lines.", metavar="FILE")
     ] = None,
     format_: Annotated[
-        WatchFormat, typer.Option("--format", help="Format of the events on standard output.")
-    ] = WatchFormat.TEXT,
+        options.WatchFormat, typer.Option("--format", help="Format of the events on standard output.")
+    ] = options.WatchFormat.TEXT,
     print_dashboard: Annotated[
         bool, typer.Option("--print-dashboard", help="Print a Grafana dashboard for the metrics, and exit.")
     ] = False,
@@ -78,26 +68,22 @@ def watch(
         print((files("scenarios") / "watch" / "dashboard.json").read_text(encoding="utf-8"), end="")
         return
     from assignor_sim.watching.group_watcher import GroupWatcher, StopSignals, WatchRequest, watch_group
-    from assignor_sim.watching.outputs import StatusCollector, parse_address
-    from assignors.errors import AssignorError
-    from scenarios.kafka.formats.lines import FormatError
+    from assignor_sim.watching.outputs import StatusCollector, append_events, parse_address, print_events
     from scenarios.kafka.live.client_properties import client_settings
     from scenarios.kafka.observation.observation import ObservationError
-    from scenarios.language.errors import ScenarioError
-    from scenarios.language.text_files import UnreadableError
 
-    with exit_on_error(ObservationError, ScenarioError, AssignorError, FormatError, UnreadableError, OSError):
+    with exit_on_error(OSError):
         if group is None or bootstrap is None:
             raise ObservationError("give the cluster and the group: --bootstrap HOST:PORT --group GROUP_ID")
         request = WatchRequest(
             group,
-            topology=None if topology is None else read_input(topology),
-            configs=read_configs(streams_config, config),
-            racks=parse_racks(rack),
+            topology=None if topology is None else options.read_input(topology),
+            configs=options.read_configs(streams_config, config),
+            racks=options.parse_racks(rack),
             assignor=assignor,
             kafka=kafka,
         )
-        settings = client_settings(read_properties(command_config))
+        settings = client_settings(options.read_properties(command_config))
         address = None if metrics is None else parse_address(metrics)
         watcher, signals = GroupWatcher(request), StopSignals()
         collector = StatusCollector(watcher.status)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from assignor_sim.console.verbosity import VERBOSITY
+from assignor_sim.console.messages import VERBOSITY
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

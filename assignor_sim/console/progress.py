@@ -1,4 +1,4 @@
-"""Progress of long commands on standard error; only sweeps show it if that is not a terminal."""
+"""Progress of long commands on standard error, and times of assignors in Java; off a terminal, only of sweeps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from assignor_sim.console.verbosity import VERBOSITY
+from assignor_sim.console.messages import VERBOSITY
 
 if TYPE_CHECKING:
     from pipeline.sweep.run import Progress
+
+
+def print_java_times() -> None:
+    """Print the times that were measured in Java, if any assignor in Java ran and the command is verbose."""
+    if not VERBOSITY.verbose:
+        return
+    from assignors.jvm.assignor import call_times
+
+    measured = call_times()
+    for times in measured:
+        print(f"{times.reference}: {times}", file=sys.stderr)
+    if measured:
+        from assignors.jvm.process import running_processes
+
+        for process in running_processes():
+            heap_mib = process.peak_heap_bytes() / 2**20
+            line = f"Java {process.java}: started in {process.start_s:.2g} s, peak heap {heap_mib:,.0f} MiB"
+            print(line, file=sys.stderr)
+
 
 _INTERVAL_S = 30.0
 

@@ -8,10 +8,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from assignor_sim.console.options import WatchFormat
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.watch.watch_events import WatchEvent
 from scenarios.watch.watch_metrics import METRICS, WatchStatus
@@ -105,13 +105,6 @@ def serve_metrics(address: MetricsAddress, collector: StatusCollector) -> Iterat
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-class WatchFormat(StrEnum):
-    """Format of events on standard output: lines for people, or JSON lines."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
 
 
 def print_events(events: Sequence[WatchEvent], format_: WatchFormat) -> None:

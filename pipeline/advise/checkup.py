@@ -163,9 +163,7 @@ class CheckupRequest:
     """What to check.
 
     Attributes:
-        scenario: the scenario of the application or the consumer group; its own events do not take part.
         today: label of its current assignor; None for the first.
-        seed: the first seed.
         seeds: number of fresh seeds with which the current and the recommended setting are compared.
     """
 

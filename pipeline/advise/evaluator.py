@@ -30,7 +30,6 @@ Setting = TypeVar("Setting", bound=Hashable)
 """What a search may change: configs, and how clients start and close."""
 
 Assessment = TypeVar("Assessment")
-"""What an objective says about a setting."""
 
 Answer = Sequence[Any] | str
 """The runs of a setting in a situation, one for each seed; or why the setting is invalid."""
@@ -40,13 +39,7 @@ SettingRuns = list[dict[str, Any]]
 
 
 class Evaluator(ABC, Generic[Setting, Assessment]):
-    """Runs settings in situations, and assesses them by an objective.
-
-    Attributes:
-        situations: keys of the situations.
-        runs: number of runs so far.
-        assessments: the latest assessment of each setting.
-    """
+    """Runs settings in situations, and assesses them by an objective."""
 
     def __init__(self, situations: Sequence[str], first_seed: int = 1) -> None:
         """Choose the situations, and the first seed of the first evaluation."""
@@ -122,8 +115,6 @@ class SituationRequest:
     """A situation with a setting, and the seeds to run.
 
     Attributes:
-        key: name of the situation.
-        document: the scenario.
         name: name of the scenario in errors.
         folder: folder of the files that it imports.
         keeps_owners: whether the runs have the owner of each task at the end.
@@ -148,13 +139,7 @@ class SituationRequest:
 
 @dataclass(slots=True, eq=False)
 class SituationRuns:
-    """Runs requests in parallel.
-
-    Attributes:
-        run_all: runs items in parallel.
-        on_progress: called with a description of the progress.
-        step: what the requests are for.
-    """
+    """Runs requests in parallel."""
 
     run_all: RunAll
     on_progress: Callable[[str], None] = lambda _: None

@@ -71,7 +71,6 @@ _SESSION_MARGIN_MS: Final = 15_000
 """How much longer the session timeout of static members is than a restart."""
 
 _START_AFTER: Final = "10s"
-"""The default of `rolling_update.start_after`."""
 
 _INSTANCE_NOTE: Final = "a name that an instance keeps when it restarts, such as that of its pod"
 
@@ -84,7 +83,6 @@ _ROLLOUT_METRICS: Final = (
     "time_to_converge_ms",
     "cross_rack_source_partitions",
 )
-"""Metrics of a rollout."""
 
 _SUMMED: Final = ("rebalances", "active_moves", "mean_downtime_ms", "worst_downtime_ms")
 """Metrics of which those of several restarts add up."""

@@ -45,7 +45,6 @@ converge.
 _MONEY: Final = ("cross_rack_usd", "cross_rack_usd_per_day")
 
 MAX_CHARS: Final = 500
-"""Maximum length of an objective."""
 
 _BINARY: Final[Mapping[type, Callable[[float, float], float]]] = {
     ast.Add: operator.add,
@@ -173,8 +172,6 @@ class Limit:
     """An upper limit of a metric per run.
 
     Attributes:
-        option: the command line option, such as `--max-moves`.
-        metric: name of the metric.
         maximum: the limit, in the unit of the metric.
         other_metrics: other metrics of the same unit with the same limit.
     """
@@ -204,7 +201,6 @@ class ConstraintViolation:
 
     Attributes:
         cause: the reason as text, equal for all runs with this reason.
-        size: size of the violation, positive.
     """
 
     cause: str

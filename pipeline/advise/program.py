@@ -28,7 +28,6 @@ LABEL: Final = "checkup"
 """Label of the only assignor of each scenario."""
 
 STEADY: Final = "steady"
-"""The situation without events."""
 
 SEEDS: Final = 10
 """Minimum number of seeds of a rollout: which member leads is random, and matters while configs are mixed."""
@@ -37,7 +36,6 @@ HOURS: Final = 24
 """Duration of a simulated rollout, in hours."""
 
 START: Final = "10m"
-"""When a simulated rollout begins."""
 
 RolloutValues = Mapping[str, Sequence[float]]
 """The metrics of a rollout by key, with a value for each seed."""
@@ -86,14 +84,10 @@ class CheckupProgram(ABC, Generic[Setting]):
     """The situations, settings and areas of a scenario.
 
     Attributes:
-        subject: what is checked.
-        areas: the areas to grade.
         task: what is assigned, in the singular.
         thread: what it is assigned to.
         shown_metrics: metrics of situations that are compared between the current and the recommended setting.
         other_metrics: those of all other situations.
-        assignor: its current assignor.
-        today: the current setting.
         left_out: the situations that the subject cannot have.
         renames_members: whether static membership is left out because a rollout gives members new names.
     """

@@ -82,7 +82,6 @@ class Dimension:
     """Configs that change together, and their levels.
 
     Attributes:
-        name: name of the dimension.
         keys: config names, or `ASSIGNOR`.
         levels: distinct levels, including the current one.
         is_ordered: whether adjacent levels are more similar than others.

@@ -70,7 +70,6 @@ _ROLLOUT_METRICS: Final = (
     "time_to_converge_ms",
     "cross_rack_source_partitions",
 )
-"""Metrics of a rollout."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ASSIGNOR = "assignor"
-"""The factor that every sweep has."""
 
 _HASH_CHARS = 8
 
@@ -33,7 +32,6 @@ class StoredFactor:
     """A factor of a sweep.
 
     Attributes:
-        name: name in the sweep file.
         paths: paths in the scenario that take its value.
         is_number: whether all its values are numbers or null.
     """
@@ -50,9 +48,6 @@ class StoredSweep:
     Attributes:
         name: unique among the aggregated sweeps.
         scenario: equal for two sweeps if and only if their scenarios are equal in everything that is not varied.
-        root: URI of the directory.
-        factors: in the order of the manifest.
-        assignors: labels.
         baseline: label of the assignor that the others are compared with.
         planned: number of runs of the complete sweep, with those of stopped seeds.
         shared_seeds: the seeds that all cells have, by which cells are compared; None if cells have the same seeds.

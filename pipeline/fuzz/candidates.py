@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.review.case_runs import load_case, run_assignor
-from pipeline.review.reviewed import Reviewed
+from pipeline.review.case_runs import Reviewed, load_case, run_assignor
 from reports.analysis.review.outcomes import AssignorOutcome
 from scenarios.load import ScenarioError
 from scenarios.suite.documents import FAMILIES, PLACEMENTS, Document

@@ -13,7 +13,7 @@ from assignors import registry
 from assignors.errors import UnknownAssignorError
 from pipeline.fuzz.candidates import FuzzInput
 from pipeline.fuzz.corpus import Corpus
-from pipeline.review.reviewed import Reviewed
+from pipeline.review.case_runs import Reviewed
 from pipeline.review.shrinking import SmallestScenario
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import FoundViolation, ScenarioSize, WorstCase

@@ -29,7 +29,7 @@ from pipeline.fuzz.candidates import FuzzInput, FuzzRequest, build_input, run_in
 from pipeline.fuzz.corpus import Corpus
 from pipeline.fuzz.found_cases import FoundCases, signature_of, size_of, worst_case_name
 from pipeline.pool import ProcessPool, process_pool
-from pipeline.review.reviewed import Reviewed
+from pipeline.review.case_runs import Reviewed
 from pipeline.review.run import isolated
 from pipeline.review.shrinking import SmallestScenario, ViolationGoal, find_smallest
 from reports.analysis.review.fuzzing import (

@@ -16,7 +16,7 @@ from pipeline.ingest.measured import Aggregation, Measured, check_good_rows, wit
 from pipeline.ingest.parquet_files import ParquetPlan, is_local, local_path
 from pipeline.ingest.series_rows import MEASURED, VALID, CountedRows, bad_rows, read_groups, task_count
 from pipeline.ingest.sources import FileGroup
-from pipeline.parquet import write_parquet
+from pipeline.storage import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -56,8 +56,8 @@ from pipeline.ingest.tables import (
     Table,
 )
 from pipeline.ingest.target import Target
-from pipeline.parquet import write_parquet
 from pipeline.spark_jobs import spark_jobs
+from pipeline.storage import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

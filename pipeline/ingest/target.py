@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import IngestError
 from pipeline.ingest.batches import BATCHES, IngestBatch, batch_places
 from pipeline.ingest.tables import Table
-from pipeline.parquet import write_parquet
-from pipeline.storage import Storage
+from pipeline.storage import Storage, write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import pickle
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
+from assignors import registry
 from assignors.containment.contained import ContainedAssignor, innermost
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.contract import (
     ContractViolation,
     Invariant,
@@ -28,13 +33,15 @@ from assignors.model.assignment import TaskAssignor
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.model.traffic_rates import RateAwareAssignor
 from assignors.optimum.proof import prove_bound
+from assignors.registry import AssignorLike, ResolvedAssignor
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_sticky import StreamsGroupPreview
-from pipeline.review.reviewed import Reviewed
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation, OptimumGap
+from scenarios.language.client_configs import AssignorConfigs, AssignorEntryConfigs
 from scenarios.load import AssignorSpec, Scenario, ScenarioError, loads
 from scenarios.run import run
+from scenarios.suite.documents import Document
 from scenarios.suite.scale_shapes import ScaleShape, scale_state, without_some_clients
 from scenarios.suite.standard import SuiteCase
 from simulator.assignment.measures import measure
@@ -47,6 +54,89 @@ from simulator.results.trace import CapturedRound, Trace
 from simulator.results.verdict import INCOMPARABLE, Verdict
 from simulator.world.layout import lay_out, mean_traffic
 from simulator.world.leave_on_close import releases_after_upgrades
+
+PROTOCOL: Final = "group.protocol"
+_LABEL: Final = "reviewed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """An assignor under review, in a form that other processes can build.
+
+    Attributes:
+        assignor: its name, or what `registry.resolve` found.
+        configs: Streams configs with which it runs, by Kafka's keys.
+    """
+
+    assignor: str | ResolvedAssignor
+    configs: Mapping[str, Any] = field(default_factory=dict)
+    limits: CallLimits = DEFAULT_LIMITS
+
+    @classmethod
+    def of(cls, assignor: AssignorLike, configs: Mapping[str, Any], limits: CallLimits) -> Reviewed:
+        """Return an assignor under review; a broker's assignor runs in a streams group.
+
+        Raises UnknownAssignorError if it is unknown, or is not an assignor; and ValueError if it cannot be sent to
+        other processes, or Kafka has no such config.
+        """
+        resolved = registry.resolve(assignor)
+        if not isinstance(assignor, str):
+            try:
+                pickle.dumps(resolved)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise ValueError(
+                    f"assignor '{resolved.label}' cannot be sent to other processes ({error}): define it in a module "
+                    "that they can import, not in a notebook cell or inside a function"
+                ) from error
+        own = {PROTOCOL: "streams"} if resolved.info.in_streams_groups else {}
+        reviewed = cls(assignor if isinstance(assignor, str) else resolved, {**own, **configs}, limits)
+        try:
+            AssignorEntryConfigs.model_validate(dict(reviewed.configs))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"config {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        return reviewed
+
+    @property
+    def label(self) -> str:
+        """Its name with its configs."""
+        settings = ", ".join(f"{key}={value}" for key, value in self.configs.items() if key != PROTOCOL)
+        return f"{self.name} ({settings})" if settings else self.name
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.assignor if isinstance(self.assignor, str) else self.assignor.label
+
+    def entry(self) -> Document:
+        """Return the entry `assignors[]` of a scenario that has its configs; the assignor itself is set afterwards."""
+        return {"assignor": "high_availability", "label": _LABEL, "configs": dict(self.configs)}
+
+    def spec(self, scenario: Scenario) -> AssignorSpec:
+        """Return the assignor with the configs of the scenario's only entry."""
+        entry = scenario.assignors[0]
+        found = scenario.assignor_spec(self.assignor)
+        return replace(
+            found,
+            label=self.label,
+            configs=entry.configs,
+            changed=entry.changed,
+            protocol=entry.protocol,
+            limits=self.limits,
+        )
+
+    def make(self) -> TaskAssignor:
+        """Build the assignor without a scenario."""
+        resolved = registry.resolve(self.assignor)
+        return registry.make_contained(resolved.info, resolved.parameters, self.limits)
+
+    def configured(self, state: ApplicationState) -> ApplicationState:
+        """Return a state with the configs of the assignor."""
+        changes: dict[str, Any] = AssignorConfigs.model_validate(
+            {key: value for key, value in self.configs.items() if key != PROTOCOL}
+        ).changes()
+        return replace(state, assignment_configs=replace(state.assignment_configs, **changes))
+
 
 _CACHED_SCENARIOS: Final = 4
 MAX_REBALANCES: Final = 150

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from assignors.errors import CustomAssignorError
 from pipeline.pool import Call, RunAll, run_pool
-from pipeline.review.case_runs import run_assignor, run_cases
-from pipeline.review.reviewed import Reviewed
+from pipeline.review.case_runs import Reviewed, run_assignor, run_cases
 from pipeline.review.shrinking import shrink
 from reports.analysis.review.outcomes import (
     INVARIANTS,
@@ -39,7 +38,6 @@ class ReviewRuns:
     """The runs of a review.
 
     Attributes:
-        outcomes: the outcomes of the cases, in order.
         shrunk: the smallest scenario found for each invariant that the assignor under review violates.
     """
 

@@ -22,8 +22,7 @@ from typing import Any, Final, Protocol
 
 from assignors.contract import check_relabeled
 from assignors.errors import AssignorError
-from pipeline.review.case_runs import MAX_REBALANCES, check_scenario, is_timeout, load_case, maker
-from pipeline.review.reviewed import Reviewed
+from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, check_scenario, is_timeout, load_case, maker
 from reports.analysis.review.outcomes import AssignorOutcome, ShrunkScenario
 from reports.analysis.text import printable
 from scenarios.load import ScenarioError
@@ -238,7 +237,6 @@ class SmallestScenario:
     """The smallest scenario that a search found.
 
     Attributes:
-        document: the scenario.
         message: what it shows.
         runs: runs that the search took.
     """

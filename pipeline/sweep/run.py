@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -26,21 +27,42 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.connect_session import is_connect
-from pipeline.python_workers import start_workers
+from pipeline.connect_session import is_connect, runs_on_this_machine
 from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
-from pipeline.sweep.job import SweepJob
-from pipeline.sweep.run_batches import MAX_BATCHES, Batch
-from pipeline.sweep.run_groups import RunGroup
-from pipeline.sweep.until_significant import STOPPED, run_groups
+from pipeline.sweep.job import MAX_BATCHES, Batch, RunGroup, SweepJob
+from pipeline.sweep.stop_rule import STOPPED, run_groups
 from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import Sweep
 from simulator.results.schema_checks import SchemaError, read_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def start_workers(spark: SparkSession) -> None:
+    """Start a Python worker for each core of this machine while this process goes on; a cluster starts its own.
+
+    Java takes seconds to load what it plans the first job with, on one core. The workers import their modules at the
+    same time. What fails here fails again in a job that reports it.
+    """
+    if not runs_on_this_machine(spark):
+        return
+    context = spark.sparkContext
+    cores = context.defaultParallelism
+
+    def start() -> None:
+        with suppress(Exception):
+            context.setJobGroup("workers", "start Python workers")
+            context.parallelize(range(cores), cores).foreachPartition(_do_nothing)
+
+    threading.Thread(target=start, daemon=True).start()
+
+
+def _do_nothing(_: Iterable[int]) -> None:
+    """Be a function that makes Spark start a worker."""
+
 
 MANIFEST = "manifest.json"
 

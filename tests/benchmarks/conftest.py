@@ -12,7 +12,7 @@ from tests.benchmarks.memory import peak_bytes
 from tests.benchmarks.shapes import warm_up
 from tools.artifacts import streams_oracle
 from tools.java import ClusterError, build_classpath
-from tools.kafka_oracle.timing import time_problem
+from tools.kafka_oracle.__main__ import time_problem
 
 Json = dict[str, Any]
 Measure = Callable[..., Any]

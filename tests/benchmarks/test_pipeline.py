@@ -17,10 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from pipeline.generate.faults import Faults
-from pipeline.generate.measurements import Schedule
-from pipeline.generate.population import Population
-from pipeline.generate.writing import generate
+from pipeline.generate import Faults, Population, Schedule, generate
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
 from pipeline.session import connect

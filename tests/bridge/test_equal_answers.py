@@ -27,7 +27,7 @@ from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
 from tests.relations.worlds import worlds
-from tools.kafka_group_oracle.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
+from tools.known_problems import LARGER, SMALLEST, UnsettledGroup
 
 pytestmark = pytest.mark.kafka
 

@@ -14,7 +14,7 @@ import pytest
 from assignors.jvm.loading import released_jars
 from assignors.jvm.reference import STREAMS, KafkaArtifact
 from assignors.kafka_releases import CLIENTS
-from tools.examples.page import parts
+from tools.examples import parts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.aggregate import aggregate
-from pipeline.generate.faults import Faults
-from pipeline.generate.measurements import Schedule
-from pipeline.generate.population import Population
-from pipeline.generate.writing import generate
+from pipeline.generate import Faults, Population, Schedule, generate
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
 from pipeline.session import connect

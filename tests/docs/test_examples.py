@@ -12,10 +12,17 @@ import typer
 
 from assignor_sim.cli import app
 from scenarios.load import loads
-from tools.examples.page import PagePart, parts
-from tools.examples.pages import all_pages, executed_pages, not_run_list
-from tools.examples.run import ExampleError, refreshed, replace_sections
-from tools.scenario_examples import BASE, EXAMPLES
+from tools.examples import (
+    ExampleError,
+    PagePart,
+    all_pages,
+    executed_pages,
+    not_run_list,
+    parts,
+    refreshed,
+    replace_sections,
+)
+from tools.scenario_reference import BASE, EXAMPLES
 
 pytestmark = pytest.mark.answers
 

@@ -10,7 +10,7 @@ from assignor_sim.api.loading import load
 from assignor_sim.api.running import run
 from reports.analysis.metrics import ALL_METRICS
 from tests.assignors.tasks.subtopology_skew import skew_table
-from tools.examples.figures import first_runs, show
+from tools.examples import first_runs, show
 
 pytestmark = pytest.mark.answers
 

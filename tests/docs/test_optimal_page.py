@@ -14,7 +14,7 @@ from assignors.tasks.optimal import Optimal, Separation, SolutionStatus
 from scenarios.problems import parse_problem
 from tests.benchmarks.shapes import rack_problem
 from tests.benchmarks.shrunken_group import shrunken_group
-from tools.examples.figures import first_runs, show
+from tools.examples import first_runs, show
 
 pytestmark = pytest.mark.answers
 

@@ -9,7 +9,7 @@ import markdown
 import pytest
 from ruamel.yaml import YAML
 
-from tools.site_tables import on_page_content
+from tools.site_hooks import on_page_content
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

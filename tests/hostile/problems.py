@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from assignor_sim.commands.assign import AgreementCounts
-from assignor_sim.console.formats import OutputFormat
+from assignor_sim.console.options import OutputFormat
 from assignors import registry
 from assignors.containment.guarded_call import time_limit
 from assignors.errors import AssignorError

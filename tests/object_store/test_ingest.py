@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from pipeline.generate.faults import Faults
-from pipeline.generate.measurements import Schedule
-from pipeline.generate.population import Population
-from pipeline.generate.writing import generate
+from pipeline.generate import Faults, Population, Schedule, generate
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
 from pipeline.storage import Storage

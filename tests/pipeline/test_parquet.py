@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.parquet import write_parquet
+from pipeline.storage import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

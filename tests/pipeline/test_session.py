@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.errors import SparkError
-from pipeline.java_process import end_orphans
-from pipeline.session import connect
+from pipeline.session import connect, end_orphans
 from simulator.results.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> Non
 
 REPEAT_INTERRUPT = """
 import os, signal, sys, time, weakref
-from pipeline.java_process import java_ends_at_interrupt
+from pipeline.session import java_ends_at_interrupt
 
 class Deleted:
     pass
@@ -165,7 +164,7 @@ def test_connection_that_is_lost_while_it_is_closed_is_not_logged() -> None:
 import logging, socket, sys
 from types import SimpleNamespace
 from py4j.clientserver import ClientServerConnection, JavaParameters, PythonParameters
-from pipeline.java_process import java_ends_at_interrupt
+from pipeline.session import java_ends_at_interrupt
 
 def lose():
     connection = ClientServerConnection(JavaParameters(), PythonParameters(), SimpleNamespace(pool=None), None)
@@ -192,12 +191,12 @@ def test_call_of_java_that_ctrl_c_leaves_unread_is_not_logged(tmp_path: Path) ->
     code = """
 import logging, signal, threading, time
 from contextlib import suppress
-from pipeline import java_process, session
+from pipeline import session
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 logging.basicConfig()
-java_process._JAVA_END_S = 0.5
+session._JAVA_END_S = 0.5
 
 def call(sending):
     sending.set()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline import shared_folders
+from pipeline import storage
 from pipeline.errors import SparkError
-from pipeline.shared_folders import check_workers_see, hosts_without
+from pipeline.storage import check_workers_see, hosts_without
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,11 +28,11 @@ def test_hosts_whose_workers_do_not_see_a_file_are_named(spark: SparkSession, tm
 def test_folder_that_workers_do_not_see_is_refused(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_folders, "runs_on_this_machine", lambda _: False)
+    monkeypatch.setattr(storage, "runs_on_this_machine", lambda _: False)
     check_workers_see(spark, tmp_path)
     assert list(tmp_path.iterdir()) == []
     # The file is gone before the workers look for it, as if it were on another machine.
-    monkeypatch.setattr(shared_folders, "hosts_without", lambda spark, file: hosts_without(spark, Path(f"{file}-gone")))
+    monkeypatch.setattr(storage, "hosts_without", lambda spark, file: hosts_without(spark, Path(f"{file}-gone")))
     with pytest.raises(SparkError, match=f"{tmp_path}: is on this machine, and the workers on {socket.gethostname()}"):
         check_workers_see(spark, tmp_path)
 

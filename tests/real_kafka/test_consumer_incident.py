@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim.api.incident import investigate
-from assignor_sim.api.incident_options import IncidentOptions
+from assignor_sim.api.incident import IncidentOptions, investigate
 from reports.analysis.incident import IncidentReport
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.recorded import RecordedGroup

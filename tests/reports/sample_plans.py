@@ -11,7 +11,6 @@ from assignor_sim.api.plan_comparison import batch_rows, plan_tables
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.plan_evaluation import measure_movement, measure_placement
 from assignors.replicas.state import BrokerState, ClusterState
-from reports.analysis.plans.plan_row import records
 from reports.analysis.plans.results import CRITERIA, TODAY, PlanResults, PlanRow, records
 from scenarios.kafka.plan_files import BatchLimits, replica_changes
 

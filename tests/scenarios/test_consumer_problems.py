@@ -15,7 +15,7 @@ from scenarios.problems import (
     read_problems,
     solve_problem,
 )
-from tools.kafka_consumer_oracle.random_groups import RandomConsumerGroup
+from tools.kafka_consumer_oracle.lives import RandomConsumerGroup
 
 PROBLEM: dict[str, Any] = {
     "id": "payments/1",

@@ -6,17 +6,72 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from assignors.consumers import registry
 from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
 from assignors.kafka_releases import CLIENTS, patch_of, registered_release
-from tools.kafka_consumer_oracle import parity_table
-from tools.kafka_consumer_oracle.compare import ConsumerTally, compare
-from tools.kafka_consumer_oracle.lives import AnsweredProblem, answered_problems
-from tools.kafka_consumer_oracle.oracle import Json
-from tools.kafka_oracle.problem_files import RUNS, write_problems
+from tools.kafka_consumer_oracle.lives import AnsweredProblem, ConsumerTally, Json, answered_problems, compare
+from tools.kafka_oracle.oracle import RUNS, write_problems
+from tools.kafka_oracle.parity_page import PAGE, identical_share, version_numbers, with_newer
+
+RESULTS = Path(__file__).with_name("results.json")
+"""The stored runs, by release and assignors."""
+
+BEGIN = "<!-- Below: made by `python -m tools.kafka_consumer_oracle reference`. -->\n"
+END = "<!-- Above: made by `python -m tools.kafka_consumer_oracle reference`. -->\n"
+HEADER = (
+    "| assignor | protocol | Kafka | problems | identical | share | refused |",
+    "|---|---|---|---|---|---|---|",
+)
+
+
+def merged(stored: Sequence[Json], runs: Sequence[Json]) -> list[Json]:
+    """Return stored runs with newer ones, by release and assignors."""
+    return with_newer(stored, runs, _key, _is_identical)
+
+
+def markdown(runs: Sequence[Json]) -> str:
+    """Return the table, with the largest run of each assignor and release, and the command of each run."""
+    largest: dict[tuple[str, str, tuple[int, ...]], tuple[str, Json]] = {}
+    for run in sorted(runs, key=lambda run: int(run["problems"])):
+        for row in run["assignors"]:
+            largest[row["protocol"], row["assignor"], version_numbers(run["kafka"])] = run["kafka"], row
+    commands = [f"- Kafka {run['kafka']}, {run['date']}: `{run['command']}`" for run in runs]
+    return "\n".join([*HEADER, *(_row(*largest[key]) for key in sorted(largest)), "", *commands, ""])
+
+
+def read_results() -> list[Json]:
+    """Return the stored runs."""
+    runs: list[Json] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+    return runs
+
+
+def write_page(runs: Path) -> int:
+    """Store the summaries of all runs below `runs`, and write the generated part of the page; return their number."""
+    summaries = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(runs.glob("*/consumers*.json"))]
+    kept = merged(read_results(), summaries)
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n{markdown(kept)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    return len(summaries)
+
+
+def _row(release: str, row: Mapping[str, Any]) -> str:
+    identical = identical_share(row["identical"], row["compared"])
+    numbers = f"{row['compared']:,} | {row['identical']:,} | {identical} | {row['refused']:,}"
+    return f"| `{row['assignor']}` | {row['protocol']} | {release} | {numbers} |"
+
+
+def _key(run: Json) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    return version_numbers(run["kafka"]), tuple(f"{row['protocol']} {row['assignor']}" for row in run["assignors"])
+
+
+def _is_identical(run: Json) -> bool:
+    return all(row["compared"] == row["identical"] for row in run["assignors"])
+
 
 NEWEST_KAFKA = CLIENTS["4.4"]
 """Newest release that has the assignors of clients and of brokers."""
@@ -43,7 +98,7 @@ def argument_parser() -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the command that the options name; return 1 if an answer differs."""
     if options.command == "reference":
-        print(f"{parity_table.write_page(RUNS)} runs stored")
+        print(f"{write_page(RUNS)} runs stored")
         return 0
     parser = argument_parser()
     assignors = [info for info in assignors_of(options.kafka) if options.assignor in (None, info.name_without_release)]

@@ -23,7 +23,6 @@ class Tally:
     """Counts of the problems of one assignor and strategy.
 
     Attributes:
-        compared: Compared problems.
         agreed: Identical answers by collection order; exceptions of the same class are identical.
         refused: Problems for which Kafka throws an exception.
         order_sensitive: Problems whose answer depends on the collection order.

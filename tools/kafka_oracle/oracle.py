@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from tools.artifacts import streams_oracle
 from tools.java import ClusterError, build_classpath, find_executable
+
+RUNS = Path("out/parity")
+
+
+def write_problems(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    """Write a compressed problem file whose header has no file name and time; equal problems give equal files."""
+    content = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+    path.write_bytes(gzip.compress(content.encode(), mtime=0))
+
 
 MAIN_CLASS = "org.apache.kafka.streams.processor.internals.assignment.Oracle"
 OLDEST_KAFKA = (3, 8)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,22 +50,31 @@ def summarize(kafka_version: str, seed: int, problems: int, date: str, tallies: 
 
 
 def merged(stored: Sequence[Json], runs: Sequence[Json]) -> list[Json]:
-    """Return stored runs with newer ones, sorted by release and program.
+    """Return stored runs with newer ones, sorted by release and program."""
+    return with_newer(stored, runs, _key, lambda run: bool(run["identical"]))
 
-    A run replaces that of the same release and program if it has at least as many problems, or a difference.
+
+def with_newer(
+    stored: Sequence[Json], runs: Sequence[Json], key: Callable[[Json], Any], is_identical: Callable[[Json], bool]
+) -> list[Json]:
+    """Return stored runs with newer ones, sorted by a key.
+
+    A run replaces that of the same key if it has at least as many problems, or a difference.
     """
-    by_key = {_key(run): run for run in stored}
+    by_key = {key(run): run for run in stored}
     for run in runs:
-        before = by_key.get(_key(run))
-        if before is None or not run["identical"] or run["problems"] >= before["problems"]:
-            by_key[_key(run)] = run
-    return [by_key[key] for key in sorted(by_key)]
+        before = by_key.get(key(run))
+        if before is None or not is_identical(run) or run["problems"] >= before["problems"]:
+            by_key[key(run)] = run
+    return [by_key[one] for one in sorted(by_key)]
 
 
 def markdown(runs: Sequence[Json]) -> str:
     """Return the table and the commands of all runs; releases of an assignor that no run is about have empty cells."""
-    rows = {(name, _version(run["kafka"])): _row(name, run["kafka"], row) for run in runs for name, row in _rows(run)}
-    rows |= {(name, _version(release)): _row(name, release, None) for name, release in not_compared(runs)}
+    rows = {
+        (name, version_numbers(run["kafka"])): _row(name, run["kafka"], row) for run in runs for name, row in _rows(run)
+    }
+    rows |= {(name, version_numbers(release)): _row(name, release, None) for name, release in not_compared(runs)}
     commands = [f"- Kafka {run['kafka']}, {run['date']}: `{run['command']}`" for run in runs]
     return "\n".join([*HEADER, *(rows[key] for key in sorted(rows)), "", *commands, ""])
 
@@ -111,20 +120,20 @@ def _row(name: str, release: str, row: Mapping[str, int] | None) -> str:
     else:
         identical = (row["agreed_sorted"], row["agreed_production"])
         numbers = [f"{row['compared']:,}", *(f"{number:,}" for number in identical)]
-        share = _share(sum(identical), 2 * row["compared"])
+        share = identical_share(sum(identical), 2 * row["compared"])
         cells = [*numbers, share, f"{row['refused']:,}", f"{row['order_sensitive']:,}"]
     return f"| {' | '.join([f'`{name}`', release, *cells])} |"
 
 
-def _share(identical: int, answers: int) -> str:
+def identical_share(identical: int, answers: int) -> str:
     """Return a share of answers in percent, rounded down, so that 100 % means all."""
     hundredths = 10_000 * identical // max(1, answers)
     return "100 %" if hundredths == 10_000 else f"{hundredths / 100:.2f} %"
 
 
 def _key(run: Json) -> tuple[tuple[int, ...], str]:
-    return _version(run["kafka"]), run["command"].split(" --")[0].split(" KAFKA")[0]
+    return version_numbers(run["kafka"]), run["command"].split(" --")[0].split(" KAFKA")[0]
 
 
-def _version(name: str) -> tuple[int, ...]:
+def version_numbers(name: str) -> tuple[int, ...]:
     return tuple(int(part) for part in name.split(".") if part.isdecimal())

@@ -23,7 +23,6 @@ class Part:
     """The classes of clients or of brokers.
 
     Attributes:
-        name: name for people.
         jars: names of the jars, without the version.
         packages: packages, as folders in the jars.
     """

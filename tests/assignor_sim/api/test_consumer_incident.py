@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim.api.incident import InvestigatedIncident, investigate
-from assignor_sim.api.incident_options import IncidentOptions
+from assignor_sim.api.incident import IncidentOptions, InvestigatedIncident, investigate
 from reports.analysis.incident import find, report_record
 from reports.render.incident import draw, draw_task, page, tables
 from scenarios.load import loads

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assignor_sim.api.incident import InvestigatedIncident, investigate
-from assignor_sim.api.incident_options import IncidentOptions
+from assignor_sim.api.incident import IncidentOptions, InvestigatedIncident, investigate
 from reports.analysis.incident import find
 from reports.render.incident import draw, draw_task, page
 from scenarios.kafka.observation.observation import ObservationError

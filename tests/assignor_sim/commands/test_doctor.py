@@ -6,6 +6,7 @@ import json
 import re
 import stat
 import sys
+import tempfile
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,15 @@ from typing import Any
 import pytest
 
 import assignor_sim.commands
-from assignor_sim.console import machine_checks
-from assignor_sim.console.machine_checks import (
+from assignor_sim.cli import COMMANDS
+from assignor_sim.commands.doctor import (
     JAVA_COMMANDS,
     KAFKA_COMMANDS,
     SPARK_COMMANDS,
     check_java,
     check_package,
     check_python,
+    check_temporary_folder,
 )
 from tests.assignor_sim.conftest import CommandResult, Shell
 from tests.assignor_sim.missing_software import NO_JAVA, without
@@ -113,22 +115,26 @@ def test_narrow_terminal_and_its_encoding_are_notes(process_shell: Shell) -> Non
 
 
 def test_temporary_folder_that_cannot_be_written_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_checks.tempfile, "tempdir", str(tmp_path / "removed"))
-    check = machine_checks.check_temporary_folder()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "removed"))
+    check = check_temporary_folder()
     assert check.status == "missing"
     assert "TMPDIR" in check.problem
 
 
 def test_temporary_folder_keeps_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_checks.tempfile, "tempdir", str(tmp_path))
-    assert machine_checks.check_temporary_folder().status == "OK"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert check_temporary_folder().status == "OK"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_listed_commands_are_those_that_use_spark_and_connections() -> None:
     sources = {path.stem: path.read_text() for path in Path(assignor_sim.commands.__file__).parent.glob("*.py")}
-    uses_spark = {name for name, text in sources.items() if re.search(r"\bpipeline\.(?!(review|fuzz|pool)\b)", text)}
-    assert uses_spark == {command.split()[0] for command in SPARK_COMMANDS}
+    uses_spark = {
+        name for name, text in sources.items() if re.search(r"requested_session|pipeline\.session|spark_conf", text)
+    }
+    module_of = {name: command.__module__.rpartition(".")[2] for name, command, _ in COMMANDS} | {"generate": "ingest"}
+    commands = {command.split()[0] for command in SPARK_COMMANDS}
+    assert uses_spark == {module_of[command] for command in commands}
     uses_clusters = {name.rstrip("_") for name, text in sources.items() if "Bootstrap" in text}
     assert uses_clusters == {command.split()[0] for command in KAFKA_COMMANDS}
 

@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from assignor_sim.cli import app
-from assignor_sim.console.formats import OutputFormat
 from assignor_sim.console.help_page import _value
+from assignor_sim.console.options import OutputFormat
 
 WITHOUT_TABLE = {
     "help": "prints the help of a command",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim.console.completion import complete_assignor, complete_scenario, complete_strategy, complete_sweep
+from assignor_sim.console.options import complete_assignor, complete_scenario, complete_strategy, complete_sweep
 from assignors import registry
 from assignors.replicas.registry import built_in
 from scenarios.shipped import list_scenarios, list_sweeps

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assignor_sim.cli import main
-from assignor_sim.console.exits import usage_message
+from assignor_sim.console.messages import usage_message
 
 LIBRARY = ("Value error", "Input should be", "invalid value for", "Possible options", "no such", "extra argument(s)")
 """Words of the argument library."""

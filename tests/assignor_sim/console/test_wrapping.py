@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor_sim.console.wrapping import print_message, wrapped
+from assignor_sim.console.messages import print_message, wrapped
 
 ASSUMED = "assumed: no rates: set them, as in --set 'cluster.topics[NAME].bytes_per_s=10 MB/s'."
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from assignor_sim.watching.outputs import WatchFormat, append_events, json_line, print_events
+from assignor_sim.console.options import WatchFormat
+from assignor_sim.watching.outputs import append_events, json_line, print_events
 from scenarios.watch.watch_events import EventKind, EventLevel, WatchEvent
 
 

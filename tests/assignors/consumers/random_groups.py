@@ -8,7 +8,7 @@ from assignors.consumers.previous_owners import owned_after
 from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
 from assignors.errors import KafkaError
 from assignors.model.consumer_group import ConsumerAssignment, ConsumerGroupState, partition_key
-from tools.kafka_consumer_oracle.random_groups import RandomConsumerGroup
+from tools.kafka_consumer_oracle.lives import RandomConsumerGroup
 
 
 def rebalances(

@@ -28,7 +28,7 @@ from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.random_streams import random_stream
 from tests.contract import broken_assignors as broken
-from tools.kafka_group_oracle.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
+from tools.known_problems import LARGER, SMALLEST, UnsettledGroup
 
 RACKS = ("r1", "r2", "r3")
 

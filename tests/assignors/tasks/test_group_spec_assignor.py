@@ -21,7 +21,7 @@ from assignors.tasks.streams_group_sticky import members_of
 from scenarios.problems import parse_problem
 from simulator.assignment.rebalance import compute_assignment
 from tests.real_kafka.rack_spread import RackSpread
-from tools.kafka_group_oracle.random_groups import RandomGroup
+from tools.kafka_group_oracle.lives import RandomGroup
 
 ONE, TWO = ProcessId(0, 1), ProcessId(0, 2)
 FIRST, SECOND, OTHER = (f"{process}-StreamThread-{n}" for process, n in ((ONE, 1), (ONE, 2), (TWO, 1)))

@@ -9,8 +9,14 @@ from typer.testing import CliRunner
 
 from assignor_sim.cli import app
 from assignors.model.configs import AssignmentConfigs
-from pipeline.advise.candidate_runs import LABEL, CandidateRuns, evaluation_sweep, keep_sweeps, run_chunks
-from pipeline.advise.recommender import RecommendationRequest
+from pipeline.advise.recommender import (
+    LABEL,
+    CandidateRuns,
+    RecommendationRequest,
+    evaluation_sweep,
+    keep_sweeps,
+    run_chunks,
+)
 from pipeline.advise.space import current_assignor, search_space
 from pipeline.pool import run_pool
 from pipeline.sweep.run import Progress

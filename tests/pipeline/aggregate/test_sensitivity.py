@@ -8,8 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.aggregate.aggregation import cell_statistics_schema
-from pipeline.aggregate.sensitivity import Level, Moments, effects, explained_share, group_levels
+from pipeline.aggregate.aggregation import (
+    Level,
+    Moments,
+    cell_statistics_schema,
+    effects,
+    explained_share,
+    group_levels,
+)
 from pipeline.aggregate.stored_sweeps import StoredFactor, StoredSweep
 
 pytestmark = pytest.mark.spark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.generate.faults import Faults, FaultsError
+from pipeline.generate import Faults, FaultsError
 
 pytestmark = pytest.mark.spark
 

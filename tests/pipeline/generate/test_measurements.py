@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.generate.measurements import Schedule, ScheduleError
+from pipeline.generate import Schedule, ScheduleError
 
 pytestmark = pytest.mark.spark
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.generate.population import Population
+from pipeline.generate import Population
 
 pytestmark = pytest.mark.spark
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.generate.faults import Faults
-from pipeline.generate.measurements import Schedule
-from pipeline.generate.population import Population
-from pipeline.generate.writing import FORMATS, generate
+from pipeline.generate import FORMATS, Faults, Population, Schedule, generate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.generate.measurements import Schedule
-from pipeline.generate.population import Population
-from pipeline.generate.writing import generate
+from pipeline.generate import Population, Schedule, generate
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
 from tests.benchmarks.duckdb_rates import rates_by_duckdb

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline.generate.measurements import START
+from pipeline.generate import START
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
 from tests.pipeline.ingest.conftest import PARTITIONS, SCHEDULE

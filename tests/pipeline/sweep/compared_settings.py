@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from pipeline.sweep.batch_job import run_table
 from pipeline.sweep.job import SweepJob
-from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule
-from pipeline.sweep.until_significant import baseline_values, decide_settings, setting_tests
+from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule, baseline_values, decide_settings, setting_tests
 from pipeline.worker import simulate_chunks
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep

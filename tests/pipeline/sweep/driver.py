@@ -10,9 +10,8 @@ import sys
 from dataclasses import replace
 
 from pipeline.session import connect
-from pipeline.sweep.job import SweepJob
+from pipeline.sweep.job import BatchSizes, SweepJob
 from pipeline.sweep.run import Progress, run_sweep
-from pipeline.sweep.run_batches import BatchSizes
 from pipeline.sweep.stop_rule import StopRule
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.sweep.batch_job import chunk_runs, run_table
-from pipeline.sweep.job import SweepJob
-from pipeline.sweep.run_batches import BatchSizes
+from pipeline.sweep.job import BatchSizes, SweepJob
 from pipeline.worker import RUN_SCHEMA
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep

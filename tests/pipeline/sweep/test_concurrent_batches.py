@@ -12,7 +12,7 @@ import pytest
 import simpy
 
 from pipeline.sweep import run
-from pipeline.sweep.run_batches import Batch, Chunk, plan_batches
+from pipeline.sweep.job import Batch, Chunk, plan_batches
 
 pytestmark = pytest.mark.spark
 

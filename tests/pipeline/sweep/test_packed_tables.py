@@ -13,16 +13,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.sweep.batch_job import chunk_runs
-from pipeline.sweep.chunk_runs import ChunkRuns, chunk_rows
-from pipeline.sweep.job import SweepJob
-from pipeline.sweep.packed_tables import (
+from pipeline.sweep.batch_job import (
+    ChunkRuns,
+    chunk_rows,
+    chunk_runs,
     packed_schema,
     rows_column,
     simulate_packed,
     table_schema,
     unpack,
 )
+from pipeline.sweep.job import SweepJob
 from pipeline.worker import simulate_chunks
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
@@ -92,6 +93,6 @@ def test_rows_without_order_lack_only_the_two_columns(job: SweepJob, chunks: tup
 
 def test_packing_does_not_import_spark(tmp_path: Path) -> None:
 
-    code = "import sys, pipeline.sweep.packed_tables; print([name for name in sys.modules if 'spark' in name])"
+    code = "import sys, pipeline.sweep.batch_job; print([name for name in sys.modules if 'spark' in name])"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert output.stdout.strip() == "[]"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.sweep.run_batches import BATCH_MS, CHUNK_MS, MAX_BATCHES, MAX_CHUNKS, MAX_RUNS_PER_CHUNK, plan_batches
+from pipeline.sweep.job import BATCH_MS, CHUNK_MS, MAX_BATCHES, MAX_CHUNKS, MAX_RUNS_PER_CHUNK, plan_batches
 
 pytestmark = pytest.mark.spark
 

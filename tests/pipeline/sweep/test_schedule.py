@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pipeline.sweep.job import Batch, plan_batches
 from pipeline.sweep.run import is_another_batch_needed
-from pipeline.sweep.run_batches import Batch, plan_batches
 
 pytestmark = pytest.mark.spark
 

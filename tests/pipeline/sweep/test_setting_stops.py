@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule
-from pipeline.sweep.until_significant import baseline_values, decide_settings, setting_tests
+from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule, baseline_values, decide_settings, setting_tests
 from reports.analysis.statistics import ALPHA, Floats
 from scenarios.language.errors import SweepError
 from scenarios.load import loads

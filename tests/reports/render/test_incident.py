@@ -11,7 +11,6 @@ import pytest
 
 from reports.analysis.explanation import step_text
 from reports.analysis.incident import MAX_CLIENTS, cause_lanes, find, summary_text
-from reports.analysis.incident.report import MAX_CLIENTS
 from reports.render.drawing import incident_timeline
 from reports.render.figures.run_figures import figure_bytes, figure_style
 from reports.render.incident import MAX_STATIC_MOVES, page

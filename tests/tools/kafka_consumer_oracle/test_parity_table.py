@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assignors.consumers import registry
 from assignors.kafka_releases import registered_release
-from tools.kafka_consumer_oracle.parity_table import BEGIN, END, PAGE, markdown, merged, read_results
+from tools.kafka_consumer_oracle.__main__ import BEGIN, END, PAGE, markdown, merged, read_results
 
 
 def run(problems: int, identical: int, release: str = "4.3.1") -> dict[str, object]:

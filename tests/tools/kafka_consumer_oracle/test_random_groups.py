@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assignors.model.consumer_group import NO_GENERATION, ConsumerGroupState, SubscriptionType
-from tools.kafka_consumer_oracle.random_groups import RandomConsumerGroup
+from tools.kafka_consumer_oracle.lives import RandomConsumerGroup
 
 
 def life(seed: int, *, is_classic: bool, rounds: int = 4) -> list[ConsumerGroupState]:

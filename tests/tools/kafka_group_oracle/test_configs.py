@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.kafka_group_oracle.configs import config_differences
+from tools.kafka_group_oracle.__main__ import config_differences
 
 RECORDED = Path(__file__).parent / "data" / "configs.jsonl"
 """The output of `read_configs` for each release."""

@@ -18,10 +18,17 @@ import pytest
 
 from assignors.errors import ConfigError
 from scenarios.problems import Problem, parse_problem, solve_problem
-from tools.kafka_oracle.anomalies import ANOMALIES
-from tools.kafka_oracle.generate import ASSIGNORS, STRATEGIES, generate, make_family
-from tools.kafka_oracle.previous_tasks import RUNNING, UNKNOWN
-from tools.kafka_oracle.random_applications import SIZES, random_process_ids
+from tools.kafka_oracle.generate import (
+    ANOMALIES,
+    ASSIGNORS,
+    RUNNING,
+    SIZES,
+    STRATEGIES,
+    UNKNOWN,
+    generate,
+    make_family,
+    random_process_ids,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = 11

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
-from tools.kafka_oracle.timing import Timing, measured, time_problem
+from tools.kafka_oracle.__main__ import Timing, measured, time_problem
 
 Json = dict[str, Any]
 

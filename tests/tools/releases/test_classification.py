@@ -10,8 +10,7 @@ import pytest
 from reports.analysis.release_differences import ALL
 from tests.parity.recorded_problems import vectors
 from tools.kafka_oracle.generate import generate
-from tools.releases.classification import FEATURES, differs_in_production, families, kind_of_difference
-from tools.releases.measure import Answered, history
+from tools.releases.measure import FEATURES, Answered, differs_in_production, families, history, kind_of_difference
 
 Json = dict[str, Any]
 

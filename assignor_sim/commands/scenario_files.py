@@ -1,29 +1,77 @@
-"""`assignor-sim validate`: check scenario files."""
+"""`assignor-sim init`, `validate` and `schema`: scenario files before their first run."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assignor_sim.console.completion import complete_scenario
-from assignor_sim.console.exits import BAD_INPUT, print_error
-from assignor_sim.console.formats import Format, OutputFormat
+from assignor_sim.console import options
+from assignor_sim.console.messages import BAD_INPUT, exit_on_error, exit_with_error, print_error
 
 if TYPE_CHECKING:
     from scenarios.sampling.blueprint import Blueprint
+
+
+def schema(
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write; - for standard output.")] = Path("-"),
+) -> None:
+    """Write the JSON Schema of scenario files, for completion and checks in editors.
+
+    Example: [bold]assignor-sim schema -o scenario.schema.json[/bold]
+    """
+    from assignor_sim.text_files import write_text
+    from scenarios.schema import format_json_schema
+
+    with exit_on_error(OSError):
+        write_text(output, format_json_schema())
+
+
+_STANDARD_OUTPUT = Path("-")
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="Scenario file to write; - for standard output.", metavar="FILE")] = Path(
+        "scenario.yaml"
+    ),
+) -> None:
+    """Write a commented starter scenario, which runs as it is; an existing file is not replaced.
+
+    Example: [bold]assignor-sim init shop.yaml[/bold]
+    """
+    from scenarios.shipped import starter_scenario
+    from simulator.results.files import write_file
+
+    if file == _STANDARD_OUTPUT:
+        print(starter_scenario("starter"), end="")
+        return
+    if file.is_dir():
+        exit_with_error(f"{file}: is a directory (a file: {file / 'scenario.yaml'})")
+    if not file.parent.is_dir():
+        exit_with_error(f"{file}: the folder {file.parent} does not exist")
+    with exit_on_error(OSError):
+        if os.path.lexists(file):
+            exit_with_error(f"{file}: exists and is not replaced; choose another FILE")
+        write_file(file, starter_scenario(file.stem).encode())
+    print(f"starter scenario: {file}; replace its figures by yours")
+    argument = f"./{file}" if str(file).startswith("-") else str(file)
+    print(shlex.join(["assignor-sim", "run", argument, "--out", str(Path("out") / file.stem)]))
 
 
 def validate(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Scenario files, or names of shipped scenarios.", metavar="FILE…", autocompletion=complete_scenario
+            help="Scenario files, or names of shipped scenarios.",
+            metavar="FILE…",
+            autocompletion=options.complete_scenario,
         ),
     ],
-    format_: Format = OutputFormat.TABLE,
+    format_: options.Format = options.OutputFormat.TABLE,
 ) -> None:
     """Check scenario files; report every mistake with file and line.
 
@@ -47,13 +95,13 @@ def validate(
         notes = [*_running_state(scenario.blueprint), *scenario.notes]
         warnings = list(scenario.warnings)
         rows.append({"file": str(file), "valid": True, "name": scenario.name, "warnings": warnings, "notes": notes})
-        if format_ is OutputFormat.TABLE:
+        if format_ is options.OutputFormat.TABLE:
             print(f"{file}: OK ({scenario.name})")
             for warning in scenario.warnings:
                 print(f"  warning: {warning}")
             for note in notes:
                 print(f"  note: {note}")
-    if format_ is not OutputFormat.TABLE:
+    if format_ is not options.OutputFormat.TABLE:
         from reports.render.terminal.facts import FactTable, render
 
         titles = ("file", "valid", "name", "errors", "warnings", "notes")

@@ -1,6 +1,8 @@
-"""Hook of MkDocs: links from pages of docs to files outside of it become links to the repository, if one is configured.
+r"""Hooks of MkDocs: links out of docs lead to the repository, and tables keep no backslash.
 
-In the repository, such links are relative, so that they work on the hosting site and in an editor.
+In the repository, links to files outside of docs are relative, so that they work on the hosting site and in an editor;
+on the site, they lead to the repository, if one is configured. In code within tables, `\|` becomes `|`, as
+Python-Markdown keeps the backslash.
 """
 
 from __future__ import annotations
@@ -9,6 +11,15 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+
+_CELL = re.compile(r"<t[dh]\b.*?</t[dh]>", re.DOTALL)
+_CODE = re.compile(r"<code>.*?</code>", re.DOTALL)
+
+
+def on_page_content(html: str, **_context: Any) -> str:
+    """Return the HTML of a page without the backslashes that keep `|` from ending a cell."""
+    return _CELL.sub(lambda cell: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), cell[0]), html)
+
 
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>\.\./[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 

@@ -1,22 +1,87 @@
-"""Exit codes of the commands, and errors in one form: `error: file:line: path: what (what would be right)`."""
+"""What commands print to standard error: errors in one form, warnings and notes; and their exit codes.
+
+An error reads `error: file:line: path: what (what would be right)`.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import typer
 
-from assignor_sim.console.wrapping import print_message
+if TYPE_CHECKING:
+    from scenarios.load import Scenario
+    from scenarios.run_estimate import RunEstimate
+
+
+@dataclass(slots=True)
+class Verbosity:
+    """How much is printed: without warnings and notes if `quiet`, and each step if `verbose`."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+
+VERBOSITY = Verbosity()
+"""The verbosity of this process, set once by the options of the command line."""
+
+_INDENT: Final = "  "
+_UNIT: Final = re.compile(r"(?:ms|s|min|h|d|[kMGTPE]?B(?:/s)?|%)[.,:;)]*")
+
+
+def print_message(message: str, stream: TextIO | None = None) -> None:
+    """Print a message of one line to a stream (default: standard error), wrapped if that is a terminal."""
+    file = sys.stderr if stream is None else stream
+    print(fitted(message, file), file=file)
+
+
+def fitted(message: str, stream: TextIO) -> str:
+    """Return a message of one line as it is printed to a stream: wrapped if that is a terminal."""
+    return wrapped(message, shutil.get_terminal_size().columns) if stream.isatty() else message
+
+
+def wrapped(message: str, width: int) -> str:
+    """Return a message in lines of up to `width` characters; further lines are indented, more than the first.
+
+    What is quoted, such as an option to copy, is never broken, and neither are names longer than a line, nor a figure
+    and its unit.
+    """
+    text = message.lstrip(" ")
+    indent = " " * (len(message) - len(text))
+    lines, line = [], ""
+    for word in _words(text):
+        if line.strip() and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = indent + _INDENT + word
+        else:
+            line = f"{line} {word}" if line else indent + word
+    return "\n".join([*lines, line])
+
+
+def _words(message: str) -> list[str]:
+    """Split a message at spaces outside quotes; an apostrophe within a word is no quote."""
+    words: list[str] = []
+    is_open = False
+    for part in message.split(" "):
+        if is_open or (words and _UNIT.fullmatch(part) and words[-1][-1:].isdigit()):
+            words[-1] += f" {part}"
+        else:
+            words.append(part)
+        start = part.lstrip("([")
+        is_open = (is_open or start.startswith("'")) and not part.rstrip(".,:;)]").endswith("'", 1 if is_open else 2)
+    return words if not is_open else message.split(" ")
+
 
 DIFFERENT: Final = 1
 """A difference, a regression or an unmet expectation; or no feasible result."""
 
 BAD_INPUT: Final = 2
-"""Invalid input or usage."""
 
 RUN_FAILED: Final = 3
 """A run failed: its assignor failed, or it was stopped; other runs are complete."""
@@ -114,15 +179,59 @@ _USAGE_MESSAGES: Final[tuple[tuple[str, Callable[..., str]], ...]] = (
     (r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", "unexpected argument: {}".format),
     (r"Option '(.*)' requires an argument", "{}: requires a value".format),
 )
-"""Messages of the argument library, and what is printed instead."""
+
+
+_INPUT_ERROR: Final = re.compile(
+    "(Aggregate|Assignor|Bill|Column|Corpus|CostReport|Explanation|FactFormat|Faults|Format|Frontier|Generate|Ingest|Lock|"
+    "Observation|Pool|Problem|Recommend|Results|RunLookup|Scenario|Schedule|Spark|StoredResults|StoredScenario|Sweep|"
+    "Table|Tolerance|UnknownRelease|Unreadable)Error"
+)
+"""The project's exceptions whose messages are for users; by name, since the import of their modules is slow."""
 
 
 @contextmanager
 def exit_on_error(*kinds: type[Exception]) -> Iterator[None]:
-    """Print exceptions of the given kinds to standard error and exit with code 2, but not if the output is closed."""
+    """Print exceptions about the input, and those of the given kinds, to standard error, and exit with code 2.
+
+    Not if the reader of the output has closed it: the program then ends without an error.
+    """
     try:
         yield
     except BrokenPipeError:
-        raise  # The program ends without an error when the reader of its output has closed it.
-    except kinds as error:
+        raise
+    except Exception as error:
+        names = (kind.__name__ for kind in type(error).__mro__)
+        if not isinstance(error, kinds) and not any(map(_INPUT_ERROR.fullmatch, names)):
+            raise
         exit_with_error(error)
+
+
+def print_remark(kind: str, text: str) -> None:
+    """Print a warning or note to standard error, unless the command is quiet."""
+    if not VERBOSITY.quiet:
+        print_message(f"{kind}: {text}")
+
+
+def print_notes(scenario: Scenario, *, named: bool = False) -> None:
+    """Print what was inferred from a scenario's files; `named` adds the name of the scenario."""
+    name = f"{scenario.name}: " if named else ""
+    for note in scenario.notes:
+        print_remark("note", f"{name}{note}")
+
+
+def print_warnings_and_notes(scenario: Scenario) -> None:
+    """Print a scenario's warnings and notes."""
+    for warning in scenario.warnings:
+        print_remark("warning", warning)
+    print_notes(scenario)
+
+
+def announce(estimate: RunEstimate, *, may_exceed: bool, options: str) -> None:
+    """Print the estimate of long runs; exit with code 2 if it exceeds a limit.
+
+    `may_exceed` says whether the runs may start above a limit; `options`: the options that allow it, for the message.
+    """
+    if estimate.is_long:
+        print_remark("note", f"estimate: {estimate}")
+    if estimate.excess is not None and not may_exceed:
+        exit_with_error(f"{estimate.excess}; run a smaller scenario, or use {options}")

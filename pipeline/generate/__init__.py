@@ -1,1 +1,0 @@
-"""Synthetic cluster measurements of any size, for tests and benchmarks of ingest."""
