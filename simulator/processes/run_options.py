@@ -25,7 +25,7 @@ Observer = Callable[[Execution], None]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a run records beside its figures, and when it is stopped; without a stop, its figures are the same.
+    """What a run records beside its figures, and when it is stopped. Only a stop changes the figures.
 
     Attributes:
         capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
@@ -59,10 +59,11 @@ class RunBudget:
     """Counts the rebalances and events of one application in a run, and its time.
 
     Attributes:
+        options: the options of the run, which have its limits.
         verdict: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
     """
 
-    limits: RunOptions = DEFAULT_OPTIONS
+    options: RunOptions = DEFAULT_OPTIONS
     verdict: str | None = None
     _started: float = field(default_factory=time.monotonic)
     _rebalances: int = 0
@@ -70,23 +71,23 @@ class RunBudget:
 
     def count_rebalance(self) -> None:
         """Count a rebalance that begins; raise BudgetExceededError if the run has had as many as it may."""
-        if self._rebalances >= self.limits.max_rebalances:
+        if self._rebalances >= self.options.max_rebalances:
             self._stop(f"stopped after {counted(self._rebalances, 'rebalance')}")
         self._check_time()
         self._rebalances += 1
-        if self.limits.on_rebalance is not None:
-            self.limits.on_rebalance(self._rebalances)
+        if self.options.on_rebalance is not None:
+            self.options.on_rebalance(self._rebalances)
 
     def count_event(self) -> None:
         """Count an event; raise BudgetExceededError if the run has had as many as it may."""
-        if self._events >= self.limits.max_events:
+        if self._events >= self.options.max_events:
             events, rebalances = counted(self._events, "event"), counted(self._rebalances, "rebalance")
             self._stop(f"stopped after {events} and {rebalances}")
         self._check_time()
         self._events += 1
 
     def _check_time(self) -> None:
-        limit = self.limits.max_seconds
+        limit = self.options.max_seconds
         if limit is not None and time.monotonic() - self._started > limit:
             self._stop(f"stopped after {counted(self._rebalances, 'rebalance')}: more than {limit:g} s")
 
