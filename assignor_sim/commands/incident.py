@@ -111,14 +111,14 @@ def incident(
 
 
 def _print(report: IncidentReport, task: str | None, format_: options.OutputFormat) -> None:
-    from reports.analysis.incident import find, report_record
+    from reports.analysis.incident import night_findings, report_record
     from reports.render.incident import draw, draw_task, tables, task_rows, task_tables
 
     if task is None:
         options.print_in_format(
             format_,
             text=lambda: draw(report),
-            record=lambda: report_record(report, find(report)),
+            record=lambda: report_record(report, night_findings(report)),
             tables=lambda: tables(report),
         )
     else:

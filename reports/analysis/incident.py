@@ -488,7 +488,7 @@ _CONSUMER_TITLES: Final = {"restarted": "restarted", "returned": "returned"}
 """Titles of consumers, of which records do not say whether they left before they restarted."""
 
 
-def find(report: IncidentReport) -> tuple[str, ...]:
+def night_findings(report: IncidentReport) -> tuple[str, ...]:
     """Return the findings as sentences, the most important first."""
     return (
         *_client_findings(report),

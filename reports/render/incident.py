@@ -24,10 +24,10 @@ from reports.analysis.incident import (
     clock,
     depends_on_offsets,
     figure_text,
-    find,
     known_columns,
     match_text,
     move_noun,
+    night_findings,
     place_text,
     recomputation_text,
     span_text,
@@ -75,7 +75,7 @@ def draw_task(report: IncidentReport, task: str, width: int | None = None, *, co
 def _parts(report: IncidentReport) -> Iterator[RenderableType]:
     yield Text(f"{printable(report.group)}, {span_text(report)}", HEADER)
     yield Text(keep_figures(summary_text(report)))
-    findings = find(report)
+    findings = night_findings(report)
     if findings:
         yield _title("Findings")
         for finding in findings:
@@ -252,7 +252,7 @@ def tables(report: IncidentReport) -> list[FactTable]:
     return [
         _table("rebalances", "Rebalances", rebalances),
         _moves_table(task_rows(report)),
-        _table("findings", "Findings", [{"finding": finding} for finding in find(report)]),
+        _table("findings", "Findings", [{"finding": finding} for finding in night_findings(report)]),
         FactTable("what_ifs", "What would have changed", {key: key for key in keys}, what_ifs),
         _table("remarks", "Known and assumed", [{"remark": remark} for remark in report.remarks]),
     ]
@@ -309,7 +309,7 @@ def _rebalances(report: IncidentReport, states: Sequence[WhatIf]) -> Section:
 
 
 def _answer(report: IncidentReport) -> dict[str, Any]:
-    return {"summary": summary_text(report), "findings": find(report)}
+    return {"summary": summary_text(report), "findings": night_findings(report)}
 
 
 def _lead(report: IncidentReport) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assignor_sim.api.incident import IncidentOptions, InvestigatedIncident, investigate
-from reports.analysis.incident import find, report_record
+from reports.analysis.incident import night_findings, report_record
 from reports.render.incident import draw, draw_task, page, tables
 from scenarios.load import loads
 from tests.scenarios.kafka.incident.consumer_dump import DESCRIBED, GROUP, ClassicConsumers, CoordinatedGroup
@@ -118,7 +118,7 @@ def test_report_has_partitions_and_no_tasks(night: InvestigatedIncident, classic
             draw(report, 80),
             draw_task(report, "orders-3", 80),
             page(report).partition("<main")[2].partition("<script")[0],
-            *find(report),
+            *night_findings(report),
         )
         for text in shown[:2]:
             assert max(map(len, text.splitlines())) <= 80
@@ -126,7 +126,7 @@ def test_report_has_partitions_and_no_tasks(night: InvestigatedIncident, classic
             for word in ("standby", "threads", " tasks", "active move"):
                 assert word not in text
         assert {"threads", "new_standbys"}.isdisjoint(tables(report)[0].columns)
-        record = json.loads(json.dumps(report_record(report, find(report))))
+        record = json.loads(json.dumps(report_record(report, night_findings(report))))
         assert {rebalance["new_standbys"] for rebalance in record["rebalances"]} == {None}
 
 

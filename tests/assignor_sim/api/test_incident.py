@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignor_sim.api.incident import IncidentOptions, InvestigatedIncident, investigate
-from reports.analysis.incident import find
+from reports.analysis.incident import night_findings
 from reports.render.incident import draw, draw_task, page
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.load import loads
@@ -61,7 +61,7 @@ def test_other_assignor_and_setting_are_compared_on_the_same_states(night: Inves
 
 
 def test_findings_name_the_client_and_its_pace(night: InvestigatedIncident) -> None:
-    findings = find(night.report)
+    findings = night_findings(night.report)
     assert any(
         "shop-three" in text and "restarted within its session 3 times, about every 25.7 s" in text for text in findings
     )

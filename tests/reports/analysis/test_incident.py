@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.analysis.incident import IncidentCause, IncidentMove, IncidentRebalance, IncidentReport, find
+from reports.analysis.incident import IncidentCause, IncidentMove, IncidentRebalance, IncidentReport, night_findings
 
 START_MS = 1_700_000_000_000
 TASKS = 10
@@ -35,14 +35,14 @@ def report(*rebalances: IncidentRebalance) -> IncidentReport:
 
 
 def test_quiet_night_has_no_findings() -> None:
-    assert find(report()) == ()
+    assert night_findings(report()) == ()
 
 
 def test_client_that_restarts_is_named_with_its_pace_and_follow_ups() -> None:
     restarts = [rebalance(2 + 2 * i, 100 * i + 45, "restarted", "app-3") for i in range(4)]
     follow_ups = [rebalance(3 + 2 * i, 100 * i + 46, "follow_up") for i in range(4)]
     nights = sorted((*restarts, *follow_ups), key=lambda matches: matches.at_ms)
-    assert find(report(*nights)) == (
+    assert night_findings(report(*nights)) == (
         "8 of 8 rebalances were caused by app-3, 4 of them as follow-ups: restarted within its session 4 times, "
         "about every 100 s.",
     )
@@ -50,17 +50,17 @@ def test_client_that_restarts_is_named_with_its_pace_and_follow_ups() -> None:
 
 def test_threads_that_restart_together_count_once() -> None:
     rebalances = [rebalance(2 + i, at_s, "restarted", "app-3") for i, at_s in enumerate((10, 12, 70, 71))]
-    [finding] = find(report(*rebalances))
+    [finding] = night_findings(report(*rebalances))
     assert finding == "4 of 4 rebalances were caused by app-3: restarted within its session twice."
 
 
 def test_client_with_few_rebalances_is_not_named() -> None:
     others = [rebalance(2 + i, 60 * i, "joined", f"app-{i}") for i in range(8)]
-    assert find(report(*others)) == ()
+    assert night_findings(report(*others)) == ()
 
 
 def test_new_process_id_is_a_lost_state_directory() -> None:
-    findings = find(
+    findings = night_findings(
         report(rebalance(2, 60, "new_process_id", "app-1", moves=2), rebalance(3, 65, "new_process_id", "app-1", 1))
     )
     assert any(
@@ -71,21 +71,21 @@ def test_new_process_id_is_a_lost_state_directory() -> None:
 
 def test_probing_that_never_ends_is_named() -> None:
     probes = [rebalance(2 + i, 600 * i, "probing") for i in range(3)]
-    assert any("probing then ended" in finding for finding in find(report(*probes)))
+    assert any("probing then ended" in finding for finding in night_findings(report(*probes)))
     open_end = [*probes[:2], replace(probes[2], stable_at_ms=None)]
-    assert any("3 probing rebalances" in f and "probing never ended" in f for f in find(report(*open_end)))
-    assert find(report(*probes[:2])) == ()
+    assert any("3 probing rebalances" in f and "probing never ended" in f for f in night_findings(report(*open_end)))
+    assert night_findings(report(*probes[:2])) == ()
 
 
 def test_rebalance_that_moves_half_of_the_tasks_is_named() -> None:
-    findings = find(report(rebalance(2, 60, "left", "x", moves=5), rebalance(3, 120, "joined", "y", moves=4)))
+    findings = night_findings(report(rebalance(2, 60, "left", "x", moves=5), rebalance(3, 120, "joined", "y", moves=4)))
     assert [finding for finding in findings if "moved at once" in finding] == [
         "At 22:14:20, 5 of 10 tasks moved at once (x left)."
     ]
 
 
 def test_unknown_causes_are_counted() -> None:
-    assert find(report(rebalance(2, 1, "unknown"))) == (
+    assert night_findings(report(rebalance(2, 1, "unknown"))) == (
         "The cause of 1 of 1 rebalances is unknown: neither records nor logs have it.",
     )
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from reports.analysis.explanation import step_text
-from reports.analysis.incident import MAX_CLIENTS, cause_lanes, find, summary_text
+from reports.analysis.incident import MAX_CLIENTS, cause_lanes, night_findings, summary_text
 from reports.render.drawing import incident_timeline
 from reports.render.figures.run_figures import figure_bytes, figure_style
 from reports.render.incident import MAX_STATIC_MOVES, page
@@ -28,7 +28,7 @@ def test_page_has_every_rebalance_move_and_step(seed: int) -> None:
     text = page(report)
     shown = plain(text)
     assert plain(summary_text(report)) in shown
-    for finding in find(report):
+    for finding in night_findings(report):
         assert plain(finding) in shown
     for rebalance in report.rebalances:
         assert text.count(f'id="rebalance-{rebalance.number}"') == 1
