@@ -87,7 +87,7 @@ class ConfigEdit:
 
 @dataclass(frozen=True, slots=True)
 class CrashPlan:
-    """A crash of `pick` of those clients that are up, selected by the seed.
+    """A crash of `pick` clients that are up, selected by the seed.
 
     `client_names`: the clients as the scenario names them; part of the name of the random stream. The other fields are
     those of `simulator.world.disturbances.Crash`.

@@ -51,13 +51,13 @@ def table(*rows: PlanRow, width: int = 80) -> dict[str, list[str]]:
     """Return the cells of each line of the table by its title; a note follows the title of its figure."""
     lines = text(*rows, width=width).splitlines()
     rule = next(number for number, line in enumerate(lines) if line.startswith("───"))
-    found: dict[str, list[str]] = {}
+    by_title: dict[str, list[str]] = {}
     figure = ""
     for line in lines[rule + 1 : lines.index("", rule)]:
         title, *cells = re.split(r" {2,}", line.strip())
         figure = figure if line.startswith("  ") else title
-        found[f"{figure}/{title}" if line.startswith("  ") else title] = cells
-    return found
+        by_title[f"{figure}/{title}" if line.startswith("  ") else title] = cells
+    return by_title
 
 
 def test_every_criterion_has_a_column_and_every_column_is_documented() -> None:
