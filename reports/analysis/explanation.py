@@ -566,7 +566,7 @@ _STEP_TEXTS: Mapping[str, Callable[[Row], str]] = {
         f"{_name(step['step_from'])} runs it, so its target {_name(step['step_to'])} "
         f"gets the standby ({_lag(step['lag_to'])}; {_acceptable(step)})"
     ),
-    "rack": lambda step: f"racks, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle that reduces cost:",
+    "rack": lambda step: f"racks, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle:",
     "spread": lambda step: f"subtopologies, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle:",
     "member_lost": lambda step: f"{_name(step['step_from'])} had left the group",
     "initial": lambda step: f"{_name(step['step_to'])} had it when the run began",

@@ -73,7 +73,7 @@ def test_move_is_explained_with_steps_cycle_cost_and_downtime() -> None:
         "",
         "Round 2: app-0 → app-1  (0:01:00, configs changed)",
         "  1. round-robin placed it on app-0",
-        "  2. racks, app-0 → app-1, in a cycle that reduces cost:",
+        "  2. racks, app-0 → app-1, in a cycle:",
         "       0_3: app-0 → app-1, 10 → 0 + 1 for moving = -9",
         "       0_2: app-1 → app-0, 0 → 0 = +0",
         f"       total -9; no reduction with a {CONFIG} of 10",

@@ -100,7 +100,7 @@ def test_cycle_is_explained_with_its_steps() -> None:
     edge = {**key, "cycle": 1, "edge": 1, "cycle_cost": -8, "cycle_break_even": 5}
     results["cycles"] = pa.Table.from_pylist([edge], schema=SCHEMAS["cycles"])
     sentence = player_data(results)["runs"][0]["sentences"]["3:2"]
-    assert sentence.startswith("Racks, first → away, in a cycle that reduces cost: total -8")
+    assert sentence.startswith("Racks, first → away, in a cycle: total -8")
 
 
 def test_sentences_above_size_limit_are_left_out() -> None:
