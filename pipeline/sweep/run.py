@@ -32,7 +32,7 @@ from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
 from pipeline.sweep.job import MAX_BATCHES, Batch, RunGroup, SweepJob
-from pipeline.sweep.stop_rule import STOPPED, run_groups
+from pipeline.sweep.run_groups import STOPPED, run_groups
 from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import Sweep
 from simulator.results.schema_checks import SchemaError, read_json
