@@ -13,6 +13,7 @@ from assignor_sim.api.checkup import Checkup
 from simulator.results.files import output_lock
 from tests.assignor_sim.commands.plan_commands import PLANNERS
 from tests.assignor_sim.conftest import SMALL, Shell
+from tests.reports.sample_checkup import CHECKUP
 
 pytestmark = pytest.mark.answers
 
@@ -127,19 +128,6 @@ def test_file_in_use_is_refused_before_the_inputs_are_read(shell: Shell) -> None
     assert f"page.html: in use by process {os.getpid()}" in result.err
 
 
-class QuickCheckup(Checkup):
-    """A checkup without its minute of simulation."""
-
-    def __init__(self) -> None:
-        pass
-
-    def lock(self) -> str:
-        return "{}"
-
-    def __str__(self) -> str:
-        return "Redundancy: A"
-
-
 @pytest.mark.parametrize(
     ("command", "answer"),
     [
@@ -157,7 +145,7 @@ def test_answer_is_printed_even_if_it_cannot_be_saved(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     shell.write("small.yaml", SMALL + "price: aws\n")
-    monkeypatch.setattr("assignor_sim.api.checkup.checkup", lambda *_, **__: QuickCheckup())
+    monkeypatch.setattr("assignor_sim.api.checkup.checkup", lambda *_, **__: Checkup(CHECKUP))
     monkeypatch.setattr("simulator.results.result_directory.replace_directory", fail)
     monkeypatch.setattr("simulator.results.files.os.replace", fail)
     result = shell(*command)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.assignor_sim.commands.plan_commands import plan_columns
 from tests.assignor_sim.conftest import InProcessShell
 from tools.broker_strategies import BLOCK, PAGE
 
@@ -19,21 +20,16 @@ LEADER_ROWS = re.compile(r"^\| (?P<stage>[^|]+) \| (?P<range>\d+) \| (?P<changed
 NUMBER_OF_STRATEGIES = 7
 
 
-def rows(table: str, strategy: str) -> list[str]:
-    """Return both lines of a strategy in a table, with single spaces."""
-    lines = table.splitlines()
-    [first] = [number for number, line in enumerate(lines) if line.startswith(f"{strategy} ")]
-    return [" ".join(line.split()) for line in lines[first : first + 2]]
-
-
 def test_cheap_strategies_of_two_comparisons_are_current(tmp_path: Path) -> None:
     shell = InProcessShell(tmp_path)
     for block in list(BLOCK.finditer(TEXT))[:2]:
         command = block["command"].replace("--all ", "".join(f"--strategy {name} " for name in CHEAP[1:]))
         assert command != block["command"]
-        printed = shell(*shlex.split(command), COLUMNS="120").out
+        printed, shown = (
+            plan_columns(text) for text in (shell(*shlex.split(command), COLUMNS="120").out, block["output"])
+        )
         for strategy in CHEAP:
-            assert rows(printed, strategy) == rows(block["output"], strategy)
+            assert printed[strategy] == shown[strategy]
 
 
 def test_stages_of_the_leader_flow_are_current(tmp_path: Path) -> None:
@@ -42,7 +38,7 @@ def test_stages_of_the_leader_flow_are_current(tmp_path: Path) -> None:
     generate, plan = block.replace("\\\n", " ").strip().splitlines()
     for command in (generate, plan):
         printed = shell(*shlex.split(command)[1:], COLUMNS="200").out
-    lines = [line.split() for line in printed.partition("─\n")[2].splitlines()]
-    today, *strategies = lines[: 2 * (NUMBER_OF_STRATEGIES + 1) : 2]  # The second lines have ranges within a topic.
+    plans = plan_columns(printed).values()
     shown = [(match["range"], match["changed"]) for match in LEADER_ROWS.finditer(TEXT)]
-    assert shown == [(today[4], ""), *((cells[6], cells[7]) for cells in strategies)]
+    assert shown == [(cells["leaders max−min"], cells["leaders changed"]) for cells in plans]
+    assert len(shown) == 1 + NUMBER_OF_STRATEGIES

@@ -281,7 +281,7 @@ class PlanConclusion:
         chosen: the recommended plan; empty if no plan changes anything.
         sentences: the recommendation: why, what it changes, and how long that takes at least.
         findings: further sentences.
-        command: the command that executes it; empty if its files were not written, or are batches.
+        command: the command that executes it, in two lines; empty if its files were not written, or are batches.
         titles: titles of the headline figures.
         rows: the current cluster, the recommended plan, and the other plans that no plan dominates.
         dominated: the other plans.
@@ -415,9 +415,9 @@ def _command(results: PlanResults, row: PlanRow) -> str:
     if row.folder is None or row.batches is not None or not row.changes:
         return ""
     throttle = results.throttle_bytes_per_s
-    words = ["kafka-reassign-partitions.sh", "--bootstrap-server", "BROKER:9092", "--execute"]
-    words += ["--reassignment-json-file", f"{row.folder}/reassignment.json"]
-    return shlex.join([*words, *(() if throttle is None else ("--throttle", str(throttle)))])
+    options = ["--reassignment-json-file", f"{row.folder}/reassignment.json"]
+    options += [] if throttle is None else ["--throttle", str(throttle)]
+    return f"kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute \\\n    {shlex.join(options)}"
 
 
 def _findings(results: PlanResults, rows: Sequence[PlanRow]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,28 @@ def run_plan(*arguments: str, stdin: str | bytes = "", width: int = 120) -> Resu
 
 def plan_three_brokers(*arguments: str, cluster: str = "today.json", **options: Any) -> Result:
     return run_plan(cluster, "--brokers", "brokers.csv", *arguments, **options)
+
+
+def plan_columns(printed: str) -> dict[str, dict[str, str]]:
+    """Return the cells of each printed plan by the title of their row, from one or more tables side by side."""
+    columns: dict[str, dict[str, str]] = {}
+    for table in printed.split("\n\n"):
+        header, rule, body = table.partition("─\n")
+        if not rule or not body.startswith("status "):
+            continue
+        names: dict[int, str] = {}  # By the column in which all cells of a plan end.
+        for line in filter(lambda line: line.startswith(" "), header.splitlines()):
+            for part in re.finditer(r"\S+", line):
+                names[part.end()] = names.get(part.end(), "") + part[0]
+        group = ""
+        columns |= {name: {} for _, name in sorted(names.items())}
+        for line in body.splitlines():
+            title = line.split("  ")[0] if line[0] != " " else f"{group} {line.split('  ')[1]}"
+            group = title if line[0] != " " else group
+            cells = {part.end(): part[0] for part in re.finditer(r"\S+(?: \S+)*", line)}
+            for end, name in names.items():
+                columns[name][title] = cells.get(end, "")
+    return columns
 
 
 def parse_json(result: Result) -> Any:

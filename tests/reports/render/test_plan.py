@@ -129,8 +129,8 @@ def test_conclusion_has_duration_and_command_with_the_throttle() -> None:
     _, _, conclusion = output.partition("\nConclusion\n")
     assert "– At 50 MB/s per broker, it copies for at least 2 h.\n" in conclusion
     assert conclusion.endswith(
-        "kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute --reassignment-json-file "
-        "'out/my plan/reassignment.json' --throttle 50000000\n"
+        "kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute \\\n"
+        "    --reassignment-json-file 'out/my plan/reassignment.json' --throttle 50000000\n"
     )
     assert "--throttle" in text(NOW, plan)
     assert "copies for at least" not in text(NOW, plan)
