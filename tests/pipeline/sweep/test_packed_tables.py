@@ -93,6 +93,6 @@ def test_rows_without_order_lack_only_the_two_columns(job: SweepJob, chunks: tup
 
 def test_packing_does_not_import_spark(tmp_path: Path) -> None:
 
-    code = "import sys, pipeline.sweep.batch_job; print([name for name in sys.modules if 'spark' in name])"
+    code = "import sys, pipeline.sweep.batch_job; print([name for name in sys.modules if 'pyspark' in name])"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert output.stdout.strip() == "[]"
