@@ -35,7 +35,7 @@ FORMATS: Final = ("text", "json", "csv", "markdown")
 """Formats of `render`."""
 
 _NAME_WIDTH: Final = 14
-_GAP: Final = 2
+_GAP: Final = 3
 _LEGEND: Final = (
     "max−min: over brokers. Broker failure, rack failure: leaders max−min if the worst one fails. (…): not an "
     "objective of this strategy."

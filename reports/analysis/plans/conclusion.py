@@ -197,7 +197,7 @@ COLUMNS: Final = (
         _changed,
         ("leaders_changed_by_order", "leaders_changed_by_copy"),
         "Partitions with another preferred leader; below, those that a new replica leads.",
-        "led by a new replica",
+        "to new replicas",
     ),
     PlanColumn(
         "Moves when re-run",

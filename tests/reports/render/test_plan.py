@@ -98,7 +98,7 @@ def test_notes_are_below_the_figures() -> None:
     assert shown["storage max−min/variation"] == ["cv 0.45", "cv 0.45"]
     assert shown["status"] == ["feasible"]
     assert shown["replicas moved"] == ["1,212"]
-    assert shown["leaders changed/led by a new replica"] == ["412 new"]
+    assert shown["leaders changed/to new replicas"] == ["412 new"]
     assert shown["different plans/shuffled inputs"] == ["of 20"]
     assert shown["broker failure/without a leader"] == ["9 lost", "9 lost"]
 
