@@ -52,8 +52,8 @@ _SETTING_NOTE: Final = (
 def checkup_report(checkup: CheckupReport) -> Report:
     """Return the report of a checkup; CSV has the grades of the current and of the recommended setting."""
     method = (
-        f"{checkup.runs:,} simulated runs of {len(checkup.situations)} situations with {len(checkup.cards)} settings; "
-        f"grades are means over {checkup.today.seeds} seeds."
+        f"{counted(checkup.runs, 'simulated run')} of {counted(len(checkup.situations), 'situation')} with "
+        f"{counted(len(checkup.cards), 'setting')}; grades are means over {counted(checkup.today.seeds, 'seed')}."
     )
     keys = ("setting", "area", "grade", "value", "worst", "situation")
     lead: list[Block] = [
