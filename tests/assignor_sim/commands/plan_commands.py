@@ -45,7 +45,7 @@ def plan_three_brokers(*arguments: str, cluster: str = "today.json", **options: 
 
 
 def plan_columns(printed: str) -> dict[str, dict[str, str]]:
-    """Return the cells of each printed plan by the title of their row, from one or more tables side by side."""
+    """Return the filled cells of each plan, printed in one or more tables, by the title of their row."""
     columns: dict[str, dict[str, str]] = {}
     for table in printed.split("\n\n"):
         header, rule, body = table.partition("─\n")
@@ -61,8 +61,8 @@ def plan_columns(printed: str) -> dict[str, dict[str, str]]:
             title = line.split("  ")[0] if line[0] != " " else f"{group} {line.split('  ')[1]}"
             group = title if line[0] != " " else group
             cells = {part.end(): part[0] for part in re.finditer(r"\S+(?: \S+)*", line)}
-            for end, name in names.items():
-                columns[name][title] = cells.get(end, "")
+            for end in names.keys() & cells.keys():
+                columns[names[end]][title] = cells[end]
     return columns
 
 
