@@ -255,7 +255,7 @@ def partition_changes(state: ClusterState, result: StrategyResult) -> list[Parti
 
 StrategyLike: TypeAlias = str | ReplicaAssignor
 
-PAGE, FIGURES = "report.html", "figures"
+PAGE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -418,7 +418,7 @@ class PlanComparison:
         write_text(Path(path), page(None, plans=[self.results_with(self.rows())]))
 
     def save(self, directory: str | os.PathLike[str], command: str = "") -> None:
-        """Write all plans as files for Kafka's tools, with tables, figures, a page and a manifest.
+        """Write all plans as files for Kafka's tools, with tables, a page and a manifest.
 
         Args:
             directory: the directory to create.
@@ -427,8 +427,6 @@ class PlanComparison:
         Raises:
             ResultsError: the directory cannot be written.
         """
-        from reports.render.figures.plan_figures import plan_figures
-        from reports.render.figures.run_figures import figure_bytes
         from reports.render.page import page
 
         files = {
@@ -437,7 +435,6 @@ class PlanComparison:
             for name, content in result.files.items()
         }
         results = self.results_with(self.rows(directory), command)
-        files |= {f"{FIGURES}/{name}.png": figure_bytes(draw(), "png") for name, draw in plan_figures(results).items()}
         files[PAGE] = page(None, plans=[results]).encode()
         write_results(Path(directory), results.tables, results.manifest, files)
 
@@ -574,10 +571,10 @@ def compare_plans(
 
 
 def folder_names(strategies: Sequence[str]) -> list[str]:
-    """Return a unique folder name for each strategy, different from the folder of figures."""
+    """Return a unique folder name for each strategy."""
     names: list[str] = []
     for strategy in strategies:
-        names.append(_unique_name(re.sub(r"[^\w.-]", "_", strategy), "-", {*names, FIGURES}))
+        names.append(_unique_name(re.sub(r"[^\w.-]", "_", strategy), "-", names))
     return names
 
 

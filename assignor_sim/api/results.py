@@ -237,7 +237,7 @@ class RunResult:
         return Path(path)
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Write tables, figures, an HTML page and the scenario to a directory, for `sim.open` and the commands.
+        """Write tables, an HTML page and the scenario to a directory, for `sim.open` and the commands.
 
         Args:
             directory: a new or empty directory, or one with earlier results.
@@ -250,17 +250,12 @@ class RunResult:
             StoredScenarioError: an imported file has changed since the scenario was loaded.
         """
         from assignor_sim.api.stored_scenario import stored_scenario_files
-        from reports.render.figures.run_figures import figure_bytes, run_figures
         from reports.render.page import page
         from simulator.results.result_directory import write_results
 
         if self.scenario is None:
             raise ResultsError(f"{self.directory}: is saved already; copy the directory")
-        files = {
-            f"figures/{name}.png": figure_bytes(figure, "png") for name, figure in run_figures(self.tables).items()
-        }
-        files["report.html"] = page(self.tables, self.manifest).encode()
-        files |= stored_scenario_files(self.scenario)
+        files = {"report.html": page(self.tables, self.manifest).encode(), **stored_scenario_files(self.scenario)}
         write_results(Path(directory), self.tables, self.manifest, files)
         return Path(directory)
 

@@ -220,7 +220,7 @@ def plan(
         if out is not None and is_saved:
             comparison.save(out, options.command_line())
         if out is not None and is_saved and format_ is PlanFormat.TEXT:
-            print(f"\nFigures and page: {out / PAGE}")
+            print(f"\nPage: {out / PAGE}")
     if not comparison.has_plan:
         print_error("no plan found; nothing written")
         raise typer.Exit(DIFFERENT)

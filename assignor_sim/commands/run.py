@@ -53,7 +53,7 @@ def run(
     seed: Annotated[
         list[int] | None, typer.Option(help="Random seed, in place of the scenario's. Repeatable.", min=0)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory for tables, figures and report.", metavar="DIR")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for tables and report.", metavar="DIR")] = None,
     prove: Annotated[
         bool, typer.Option("--prove", help="Prove the minimum cost of every rebalance, in place of its lower bound.")
     ] = False,
@@ -136,7 +136,7 @@ def run(
         if out is not None:
             result.save(out)
             if format_ is options.OutputFormat.TABLE:
-                print(f"\nTables, figures and report: {out / 'report.html'}")
+                print(f"\nTables and report: {out / 'report.html'}")
             for name in imports_not_stored(loaded):
                 print_remark("note", f"explain will read {name} again, which is not copied to {out}")
             if open_:

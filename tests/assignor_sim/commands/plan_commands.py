@@ -81,12 +81,12 @@ def list_files(folder: Path) -> list[str]:
 
 
 def kafka_files(folder: Path) -> list[str]:
-    """Return the files other than tables, figures and page."""
-    return [name for name in list_files(folder) if not name.endswith((".parquet", ".png", "report.html"))]
+    """Return the files other than tables and page."""
+    return [name for name in list_files(folder) if not name.endswith((".parquet", "report.html"))]
 
 
 def strategy_folders(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "figures")
+    return sorted(path.name for path in folder.iterdir() if path.is_dir())
 
 
 def read_replicas(path: Path) -> dict[str, tuple[int, ...]]:

@@ -34,13 +34,7 @@ def test_report_recreates_the_page_of_a_plan(folder: Path) -> None:
         *ROUND_ROBIN, "--strategy", f"{PLANNERS}Seeded", "--log-dirs", "sizes.json", "--out", "out"
     )
     assert result.exit_code == 0, result.output
-    assert "Figures and page: out/report.html" in result.stdout
-    figures = [
-        f"{quantity}_per_{level}.png" for quantity in ("leaders", "replicas", "bytes") for level in ("broker", "rack")
-    ]
-    assert sorted(path.name for path in (folder / "out" / "figures").iterdir()) == sorted(
-        [*figures, "replicas_moved.png"]
-    )
+    assert "Page: out/report.html" in result.stdout
     again = report("out", "-o", "-")
     assert again.exit_code == 0, again.output
     assert again.stdout == (folder / "out" / "report.html").read_text(encoding="utf-8")
@@ -60,9 +54,8 @@ def test_incomplete_plan_directory_is_rejected(folder: Path) -> None:
 
 
 def test_folder_names_are_unique() -> None:
-    names = (f"{PLANNERS}Seeded,seed=1", f"{PLANNERS}Seeded,seed=1 ", f"{PLANNERS}Seeded;seed=1", "figures")
+    names = (f"{PLANNERS}Seeded,seed=1", f"{PLANNERS}Seeded,seed=1 ", f"{PLANNERS}Seeded;seed=1")
     assert len(set(folder_names(names))) == len(names)
-    assert "figures" not in folder_names(names)
     assert folder_names(["exact_flow", "kafka_generate"]) == ["exact_flow", "kafka_generate"]
 
 

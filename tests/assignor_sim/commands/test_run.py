@@ -1,4 +1,4 @@
-"""`assignor-sim run`: simulate a scenario, write tables, figures and a report."""
+"""`assignor-sim run`: simulate a scenario, write tables and a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import assignor_sim as sim
-from reports.render.figures.run_figures import RUN_FIGURES
 from simulator.results.result_directory import write_results
 from simulator.results.tables import SCHEMAS
 from tests.assignor_sim.conftest import SMALL, CommandResult, InProcessShell, Shell
@@ -54,10 +53,8 @@ def test_result_directory_has_consistent_tables(saved: Saved) -> None:
         *(f"{name}.parquet" for name in SCHEMAS),
         "manifest.json",
         "report.html",
-        "figures",
         "scenario",
     }
-    assert {path.stem for path in (saved.out / "figures").iterdir()} == {draw.__name__ for draw in RUN_FIGURES}
     manifest = json.loads((saved.out / "manifest.json").read_text())
     assert manifest["scenario"]["text"] == SMALL
     runs = pq.read_table(saved.out / "runs.parquet").to_pylist()
