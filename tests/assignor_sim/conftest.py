@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -12,9 +13,13 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import typer.testing
 from typer.testing import CliRunner
 
 from assignor_sim.cli import app
+
+# Typer builds all commands anew for each call, which takes longer than many of the calls.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 
 @dataclass(frozen=True)

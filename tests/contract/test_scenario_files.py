@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from scenarios.language.yaml_reader import MAX_BYTES, MAX_NODES, read_yaml
+from tests.counts import few_or
 from tests.scenarios.test_fuzz import changed_scenarios, check_loading
 
 pytestmark = pytest.mark.answers
@@ -30,7 +31,7 @@ def test_largest_files_are_read(text: str) -> None:
     assert read_yaml(text).value is not None
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=300)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=few_or(300, 60))
 @given(changed_scenarios())
 def test_any_changed_scenario_loads_or_is_rejected(document: Any) -> None:
     check_loading(json.dumps(document))

@@ -58,6 +58,7 @@ LABELS = ("event", "slowest_event")
 """Columns that describe events."""
 
 
+@settings(max_examples=EXAMPLES)
 @given(disturbed_worlds(), assignors(), st.data())
 def test_close_without_leave_group_equals_a_crash(base: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     base = with_group(base, protocol=GroupProtocol.CLASSIC, leave_group_on_close=False)

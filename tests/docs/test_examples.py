@@ -31,6 +31,7 @@ README = ROOT / "README.md"
 LONG_PAGES = (
     "check-a-consumer-group",
     "check-an-application",
+    "check-the-bill",
     "diagnose-a-rebalance-storm",
     "events-cookbook",
     "explain-a-past-night",
@@ -46,10 +47,12 @@ LONG_PAGES = (
     "roll-out-rack-awareness",
     "scale-by-lag-on-kubernetes",
     "simulate-consumer-groups",
+    "size-standbys-and-warmups",
     "static-membership-and-restarts",
     "troubleshooting",
 )
 """Pages whose commands take ten seconds or more together; `make certify` runs them."""
+PROGRAM: Any = typer.main.get_command(app)
 LANGUAGES = {"sh", "text", "yaml", "python", "java", "sql", "toml", "properties", "json"}
 
 
@@ -96,16 +99,15 @@ def test_code_from_files_equals_the_files(page: Path) -> None:
 
 @pytest.mark.parametrize("page", all_pages(), ids=name)
 def test_commands_that_are_not_run_have_valid_options(page: Path) -> None:
-    program: Any = typer.main.get_command(app)
     for block in blocks(page):
         for arguments in simulator_commands(block) if block.language == "sh" else []:
             first = next((place for place, word in enumerate(arguments) if not word.startswith("-")), None)
             verb = arguments[0] if first is None else arguments[first]
-            command = program if first is None else program.commands[verb]
-            of_program = {option for parameter in program.params for option in parameter.opts}
+            command = PROGRAM if first is None else PROGRAM.commands[verb]
+            of_program = {option for parameter in PROGRAM.params for option in parameter.opts}
             assert set(arguments[:first]) <= of_program, f"{name(page)}:{block.line}"
             arguments = arguments[first:]
-            if "--help" not in arguments and (command is program or not hasattr(command, "commands")):
+            if "--help" not in arguments and (command is PROGRAM or not hasattr(command, "commands")):
                 known = {option for parameter in command.params for option in parameter.opts}
                 used = {word.partition("=")[0] for word in arguments if re.match(r"--?[a-z]", word)}
                 assert used <= known, f"{name(page)}:{block.line}: {verb}"

@@ -52,14 +52,19 @@ def call(
 @pytest.mark.parametrize(
     "environ",
     [
-        {"HOME": "unset", "XDG_CACHE_HOME": "unset", "USER": "unset", "LOGNAME": "unset"},
         {"HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/proc/nonexistent", "MPLCONFIGDIR": "/proc/nonexistent"},
         {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-        {"PYTHONIOENCODING": "cp1252"},
-        {"COLUMNS": "20"},
         {"TMPDIR": "/nonexistent"},
+        *(
+            pytest.param(environ, marks=pytest.mark.slow)
+            for environ in (
+                {"HOME": "unset", "XDG_CACHE_HOME": "unset", "USER": "unset", "LOGNAME": "unset"},
+                {"PYTHONIOENCODING": "cp1252"},
+                {"COLUMNS": "20"},
+            )
+        ),
     ],
-    ids=["no home", "no cache", "C locale", "cp1252", "20 columns", "no temporary folder"],
+    ids=["no cache", "C locale", "no temporary folder", "no home", "cp1252", "20 columns"],
 )
 def test_run_succeeds(folder: Path, environ: dict[str, str]) -> None:
     result = call(folder, *RUN, **environ)
@@ -80,11 +85,16 @@ def test_few_open_files_suffice(folder: Path) -> None:
         (RUN, "out"),
         (("record", "small.yaml"), "small.expected.json"),
         (("report", "old", "-o", "page.html"), "page.html"),
-        (("report", "old", "-o", "-", "--figures", "figures"), "figures/cross_rack_traffic.png"),
         (("schema", "-o", "schema.json"), "schema.json"),
-        (("init", "shop.yaml"), "shop.yaml"),
-        (("frontier", "a_partition_changes_rack", "-o", "front.png"), "front.png"),
-        (("plan", "small.yaml", "--out", "out"), "out"),
+        *(
+            pytest.param(arguments, out, marks=pytest.mark.slow)
+            for arguments, out in (
+                (("report", "old", "-o", "-", "--figures", "figures"), "figures/cross_rack_traffic.png"),
+                (("init", "shop.yaml"), "shop.yaml"),
+                (("frontier", "a_partition_changes_rack", "-o", "front.png"), "front.png"),
+                (("plan", "small.yaml", "--out", "out"), "out"),
+            )
+        ),
     ],
 )
 def test_full_disk_leaves_the_old_state(folder: Path, arguments: tuple[str, ...], out: str) -> None:

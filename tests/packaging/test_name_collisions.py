@@ -90,7 +90,15 @@ def test_wheel_is_imported_from_where_it_is_installed(project: Project, installe
     assert Path(process.stdout.strip()).is_relative_to(installed), process.stderr
 
 
-@pytest.mark.parametrize("arguments", [["-c", USER_CODE], ["use.py"], ["-m", "use"]], ids=["-c", "script", "-m"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["use.py"],
+        pytest.param(["-c", USER_CODE], marks=pytest.mark.slow),
+        pytest.param(["-m", "use"], marks=pytest.mark.slow),
+    ],
+    ids=["script", "-c", "-m"],
+)
 def test_both_packages_of_a_name_work_in_one_process(project: Project, arguments: list[str]) -> None:
     process = project.python(*arguments)
     assert process.stdout == "works\n", process.stderr
@@ -105,7 +113,9 @@ def test_command_runs_in_the_project(project: Project) -> None:
     assert (project.folder / "out" / "report.html").is_file()
 
 
-@pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
+@pytest.mark.parametrize(
+    "mode", ["importlib", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("prepend", "append"))]
+)
 def test_pytest_plugin_runs_in_the_project(project: Project, mode: str) -> None:
     arguments = ["-m", "pytest", "-q", f"--import-mode={mode}", "-p", "assignor_sim.pytest_plugin"]
     process = project.python(*arguments, "-p", "no:cacheprovider")

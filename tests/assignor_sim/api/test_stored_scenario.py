@@ -43,7 +43,9 @@ class Measured:
     name: str
 
 
-@pytest.fixture(params=["beside", "below", "above", "absolute"])
+@pytest.fixture(
+    params=["beside", *(pytest.param(place, marks=pytest.mark.slow) for place in ("below", "above")), "absolute"]
+)
 def measured(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
     home = tmp_path / "home"
     folder, name = {
