@@ -107,7 +107,10 @@ def recommend(*arguments: object) -> tuple[int, str, str]:
 HOURLY = ("--set", f"traffic.hourly={[1.0, 1.25] * 12}")
 
 
-@pytest.mark.parametrize("traffic", [(), HOURLY], ids=["constant traffic", "hourly traffic"])
+@pytest.mark.parametrize(
+    "traffic",
+    [pytest.param((), id="constant traffic", marks=pytest.mark.slow), pytest.param(HOURLY, id="hourly traffic")],
+)
 def test_command_recommends_warmups_and_reuses_finished_runs(
     spark: SparkSession, shop: Path, tmp_path: Path, traffic: tuple[str, ...]
 ) -> None:
@@ -147,7 +150,10 @@ def test_invalid_arguments_are_rejected_before_spark_starts(shop: Path, argument
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("traffic", [(), HOURLY], ids=["constant traffic", "hourly traffic"])
+@pytest.mark.parametrize(
+    "traffic",
+    [pytest.param((), id="constant traffic", marks=pytest.mark.slow), pytest.param(HOURLY, id="hourly traffic")],
+)
 def test_recommendation_is_the_same_in_processes_and_in_kept_sweeps(
     spark: SparkSession, shop: Path, tmp_path: Path, traffic: tuple[str, ...]
 ) -> None:

@@ -24,7 +24,9 @@ def clean(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
-@pytest.fixture(scope="session", params=FORMATS)
+@pytest.fixture(
+    scope="session", params=[pytest.param(name, marks=pytest.mark.slow if name == "jsonl" else ()) for name in FORMATS]
+)
 def faulty(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param) / "raw"
     population = Population(PARTITIONS, seed=7, skewed=FAULTS.skew)

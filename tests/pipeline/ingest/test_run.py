@@ -103,7 +103,7 @@ def test_sizes_are_of_largest_replica_in_any_source(prometheus: tuple[IngestResu
     assert sizes["replicas"].loc[("orders", 0)] == 2
 
 
-@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize("add", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_size_without_a_topic_is_ignored(spark: SparkSession, tmp_path: Path, add: bool) -> None:
     lines = [_sample(SIZE, 0, 7), _sample(SIZE, 0, 5, topic="orders", partition="0", instance="b1")]
     out = _ingest_text(spark, tmp_path, "\n".join(lines), "jmx-exporter", "sizes.jsonl", add=add)
@@ -150,7 +150,7 @@ def _ingest_text(spark: SparkSession, folder: Path, text: str, mapping: str, nam
 _CSV = "timestamp,topic,partition,broker,bytes_in_total,messages_in_total"
 
 
-@pytest.mark.parametrize("flat", [5_000, 90_000_000])
+@pytest.mark.parametrize("flat", [5_000, pytest.param(90_000_000, marks=pytest.mark.slow)])
 def test_partition_that_several_brokers_report_without_a_name_gets_no_rates(
     spark: SparkSession, tmp_path: Path, flat: int
 ) -> None:
@@ -172,7 +172,7 @@ def test_partition_that_several_brokers_report_without_a_name_gets_no_rates(
     assert (result.conflicts, result.conflicting_partitions) == (6, 1)
 
 
-@pytest.mark.parametrize("mapping", ["plain", "jmx-exporter"])
+@pytest.mark.parametrize("mapping", [pytest.param("plain", marks=pytest.mark.slow), "jmx-exporter"])
 def test_interval_belongs_to_the_hours_that_it_covers(spark: SparkSession, tmp_path: Path, mapping: str) -> None:
     """Readings at 00:50, 01:00 and 01:10, and then from 23:30 to 00:30."""
     counted = [(3_000, 0), (3_600, 600_000), (4_200, 600_000), (84_600, 600_000), (88_200, 4_200_000)]
@@ -193,7 +193,7 @@ def test_interval_belongs_to_the_hours_that_it_covers(spark: SparkSession, tmp_p
     assert set(quality["samples"]) == {3}
 
 
-@pytest.mark.parametrize("mapping", ["plain", "jmx-exporter"])
+@pytest.mark.parametrize("mapping", [pytest.param("plain", marks=pytest.mark.slow), "jmx-exporter"])
 def test_traffic_read_once_an_hour_is_in_its_hour(spark: SparkSession, tmp_path: Path, mapping: str) -> None:
     lines = [_CSV] if mapping == "plain" else []
     for hour in range(49):

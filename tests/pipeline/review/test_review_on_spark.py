@@ -41,6 +41,7 @@ def test_files_are_the_same_and_violations_are_shrunk(
         assert (tmp_path / "pool" / name).read_bytes() == (tmp_path / "spark" / name).read_bytes(), name
 
 
+@pytest.mark.slow
 def test_an_assignor_that_kills_its_process_fails_in_its_case_only(spark: SparkSession, scenarios: list[Path]) -> None:
     head = f"{broken_assignors.__name__}:KillsItsProcess"
     reviewed = sim.review(head, scenarios=scenarios, metrics=["active_moves"], spark=spark)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 NAMES = {"below": "ingested/march", "above": "../ingested/march", "absolute": "{}/elsewhere/march"}
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=["absolute", *(pytest.param(name, marks=pytest.mark.slow) for name in ("below", "above"))])
 def sweep(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Return the file of a sweep in a separate folder."""
     name = NAMES[str(request.param)].format(tmp_path)
