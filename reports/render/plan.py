@@ -51,7 +51,7 @@ def render(results: PlanResults, format: str = "text", *, width: int | None = No
     match format:
         case "text":
             text = report_text(plan_report(results, terminal_width(width)), width, color=color)
-            command = conclude_plans(results).command
+            command = "\n".join(map(printable, conclude_plans(results).command))
             return f"{text}\nExecute it, then elect the leaders of election.json:\n{command}\n" if command else text
         case "json":
             about = {**results.manifest, "plans": records(results.rows)}

@@ -281,7 +281,7 @@ class PlanConclusion:
         chosen: the recommended plan; empty if no plan changes anything.
         sentences: the recommendation: why, what it changes, and how long that takes at least.
         findings: further sentences.
-        command: the command that executes it, in two lines; empty if its files were not written, or are batches.
+        command: the lines of the command that executes it; empty if its files were not written, or are batches.
         titles: titles of the headline figures.
         rows: the current cluster, the recommended plan, and the other plans that no plan dominates.
         dominated: the other plans.
@@ -293,7 +293,7 @@ class PlanConclusion:
     chosen: str
     sentences: tuple[str, ...]
     findings: tuple[str, ...]
-    command: str
+    command: tuple[str, ...]
     titles: tuple[str, ...]
     rows: tuple[PlanHeadlineRow, ...]
     dominated: tuple[str, ...]
@@ -329,7 +329,7 @@ def conclude_plans(results: PlanResults) -> PlanConclusion:
         chosen=chosen.strategy if chosen is not None and has_changes else "",
         sentences=sentences,
         findings=tuple(_findings(results, known)),
-        command=_command(results, chosen) if chosen is not None and has_changes else "",
+        command=_command(results, chosen) if chosen is not None and has_changes else (),
         titles=tuple(column.full_title for column in columns),
         rows=tuple(_headline_rows(today, sorted(shown, key=lambda row: row is not chosen), columns)),
         dominated=tuple(row.strategy for row in dominated),
@@ -411,13 +411,13 @@ def _duration(results: PlanResults, row: PlanRow) -> tuple[str, ...]:
     return (f"At {format_rate(throttle)} per broker, it copies for at least {format_duration(min_copy_ms)}.",)
 
 
-def _command(results: PlanResults, row: PlanRow) -> str:
+def _command(results: PlanResults, row: PlanRow) -> tuple[str, ...]:
     if row.folder is None or row.batches is not None or not row.changes:
-        return ""
+        return ()
     throttle = results.throttle_bytes_per_s
     options = ["--reassignment-json-file", f"{row.folder}/reassignment.json"]
     options += [] if throttle is None else ["--throttle", str(throttle)]
-    return f"kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute \\\n    {shlex.join(options)}"
+    return "kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute \\", f"    {shlex.join(options)}"
 
 
 def _findings(results: PlanResults, rows: Sequence[PlanRow]) -> Iterator[str]:

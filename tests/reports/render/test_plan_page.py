@@ -51,6 +51,17 @@ def table_names(text: str) -> list[str]:
     return [element.get("data-csv", "") for element in parse(text).iter("table")]
 
 
+def test_command_is_shown_in_lines_that_can_be_copied() -> None:
+    chosen = conclude_plans(results()).chosen
+    rows = [replace(row, folder="out") if row.strategy == chosen else row for row in results().rows]
+    shown = parse(page(None, plans=[replace(results(), rows=rows)]))
+    [command] = [element for element in shown.iter("pre") if element.get("class") == "command"]
+    assert "".join(command.itertext()).splitlines() == [
+        "kafka-reassign-partitions.sh --bootstrap-server BROKER:9092 --execute \\",
+        "    --reassignment-json-file out/reassignment.json",
+    ]
+
+
 def test_comparison_brackets_non_objectives_and_has_no_star_if_all_plans_but_one_violate_rules() -> None:
     lines = {line[0]: line[1:] for line in table(sample_page(), "plan-1-comparison")}
     assert lines[""] == ["today", "evenfeasible", "greedyfeasible"]
