@@ -8,6 +8,7 @@ from typing import Any
 from reports.analysis.review.fuzzing import FuzzReport, ScenarioSize, violation_records, worst_text
 from reports.analysis.text import listed
 from reports.document import Block, Paragraph, Points, Report, ReportSection, records_table
+from simulator.plurals import counted
 
 
 def fuzz_report(found: FuzzReport) -> Report:
@@ -15,7 +16,8 @@ def fuzz_report(found: FuzzReport) -> Report:
     earlier = found.all_cases - found.cases
     more = f" after {earlier:,} earlier ones" if earlier else ""
     effort = (
-        f"{found.cases:,} cases{more}, seed {found.seed}; {found.inputs:,} inputs cover {found.features:,} features"
+        f"{counted(found.cases, 'case')}{more}, seed {found.seed}; {counted(found.inputs, 'input')} "
+        f"cover {counted(found.features, 'feature')}"
     )
     sections = [
         ReportSection("effort", "", [Paragraph(effort, "note")], leads=True),

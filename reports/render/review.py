@@ -324,7 +324,7 @@ def _all_notes(review: ReviewReport) -> list[str]:
 def _families(review: ReviewReport) -> Iterator[Block]:
     """Yield the findings of each family, which only pages have."""
     for family in review.families:
-        size = f"{family.scenarios} scenarios, {family.cases} runs of each assignor."
+        size = f"{counted(family.scenarios, 'scenario')}, {counted(family.cases, 'run')} of each assignor."
         yield Paragraph(family.name, "heading", only=("page",))
         yield Paragraph(f"{family.description} {size}", only=("page",))
         rows = [_finding_row(finding)[1:] for finding in family.findings if finding.comparison.pairs]

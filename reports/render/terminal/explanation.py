@@ -133,7 +133,7 @@ def _why(move: ExplainedMove, why: Mapping[tuple[int, str], str]) -> str:
 
 
 def record_of_moves(move_list: MoveList) -> dict[str, Any]:
-    """Return a list of moves as a JSON-serializable record_of_moves."""
+    """Return a list of moves as a JSON-serializable record."""
     return {
         "scenario": move_list.scenario,
         "assignor": move_list.assignor,
