@@ -32,14 +32,15 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 
 # `pytestmark = pytest.mark.SUITE` in a test file says which target runs it; `make test` runs the files without one. Tests
 # that are also marked `slow` run with SLOW=1 only, which `make certify` sets.
-suite      = $(shell grep -rlE --include='test_*.py' '^pytestmark = .*pytest\.mark\.$(1)\b' $(IN) | sort) -m '$(1)$(FAST)'
+marked     = $(shell grep -r$(1)E --include='test_*.py' '^pytestmark = .*pytest\.mark\.($(2))\b' $(IN) | sort)
+suite      = $(call marked,l,$(1)) -m '$(1)$(FAST)'
 FAST      := $(if $(SLOW),, and not slow)
 IN        := tests
-SUITES    := answers or spark or object_store or yarn or connect or browser or kafka or bench
-PYTEST    := .venv/bin/python -m pytest
+SUITES    := answers|spark|object_store|yarn|connect|browser|kafka|bench
+PYTEST    := @.venv/bin/python -m pytest
 
-test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
-	$(PYTEST) --numprocesses=auto --dist=loadfile -m 'not ($(SUITES))' $(ARGS)
+test: .venv ## Set up, then run the tests (a part of them: IN=tests/assignors ARGS="-k rack")
+	$(PYTEST) --numprocesses=auto --dist=loadfile $(call marked,L,$(SUITES)) $(ARGS)
 
 test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations, examples, hostile input (all: SLOW=1)
 	$(PYTEST) --numprocesses=auto --dist=worksteal $(call suite,answers) $(ARGS)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import signature
-from typing import Annotated, Any, Final, Literal, TextIO
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -192,7 +192,7 @@ class Problem:
         return self.expected_hash_order if in_production else self.expected
 
 
-def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
+def read_problems(source: Iterable[str], name: str) -> Iterator[Problem]:
     """Yield the problems of a file, one per line; blank lines are skipped.
 
     Raises ProblemError if a line is not JSON, or not a problem.

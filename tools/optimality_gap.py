@@ -49,7 +49,7 @@ def answer_costs(
     `cost_function`: function that computes the cost of an answer; `every`: use only every n-th problem.
     """
     with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as source:
-        for problem in islice(read_problems(source, name), None, None, every):
+        for problem in read_problems(islice(source, None, None, every), name):
             if not problem.expected or not problem.expected.get("assignment"):
                 continue
             state = parse_problem(problem.problem)

@@ -94,6 +94,7 @@ def test_scenarios_are_tests_that_fail_with_the_differences(project: Project) ->
     assert "Traceback" not in failed.stdout
 
 
+@pytest.mark.slow
 def test_one_declaration_adds_a_metric_without_breaking_stored_results_and_its_removal_is_said(
     project: Project,
 ) -> None:

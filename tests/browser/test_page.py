@@ -274,7 +274,7 @@ def test_policy_blocks_injected_code(browser: Browser, tmp_path: Path) -> None:
     page.close()
 
 
-@pytest.mark.parametrize("width", [360, 768, 1440])
+@pytest.mark.parametrize("width", [360, pytest.param(768, marks=pytest.mark.slow), 1440])
 @pytest.mark.parametrize("make", [sample_page, hostile_page])
 def test_page_fits_its_width(open_page: Open, width: int, make: type[str]) -> None:
     page = open_page(make(), width)
@@ -296,8 +296,17 @@ def drawn_share(screenshot: bytes) -> float:
     return difference.histogram()[255] / (picture.width * picture.height)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 768, 1440])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (360, "light"),
+        (1440, "dark"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((360, "dark"), (768, "light"), (768, "dark"), (1440, "light"))
+        ),
+    ],
+)
 def test_every_part_is_drawn_legibly(open_page: Open, width: int, scheme: str) -> None:
     page = open_page(comparison_page(), width, scheme)
     visible = [figure for figure in page.locator("figure").all() if figure.is_visible()]

@@ -76,6 +76,7 @@ def large_page() -> str:
     return report_page(results, MANIFEST)
 
 
+@pytest.mark.slow
 def test_large_page_is_small_and_paints_quickly(open_page: Open) -> None:
     text = large_page()
     assert len(text.encode()) < MAX_BYTES

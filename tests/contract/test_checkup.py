@@ -261,6 +261,7 @@ def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: 
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_dumps_of_kafkas_tools_are_checked(tmp_path: Path) -> None:
     dumps = Path(__file__).parents[2] / "docs" / "examples" / "rebalance-storm"
     shell = InProcessShell(tmp_path)

@@ -29,6 +29,7 @@ def test_results_of_runs_do_not_depend_on_hash_seed(process_shell: Shell) -> Non
             assert file.read_bytes() == second.read_bytes(), file.name
 
 
+@pytest.mark.slow
 def test_plans_do_not_depend_on_hash_seed(process_shell: Shell) -> None:
     process_shell.write("today.json", json.dumps(ASSIGNMENT))
     out = process_shell.folder / "out"

@@ -87,6 +87,7 @@ def test_the_search_depends_neither_on_workers_nor_on_interruptions(
     assert files(tmp_path / "once") == files(tmp_path / "parts")
 
 
+@pytest.mark.slow
 def test_the_worst_case_runs_by_itself_and_has_a_condition_that_replays(tmp_path: Path) -> None:
     fuzzing = sim.fuzz(MENDED, cases=4, corpus=tmp_path, workers=2, configs={"num.standby.replicas": 1})
     worst = fuzzing.report.worst

@@ -196,6 +196,7 @@ def test_a_good_group_is_kept() -> None:
     assert [card.is_migration for card in going_back] == [True]
 
 
+@pytest.mark.slow
 def test_one_consumer_has_no_balance() -> None:
     report = sim.checkup(loads(GROUP.replace("count: 6, racks: [az1, az2, az3]}]", "rack: az1}]")), seeds=2).report
     assert report.today.graded("balance").grade is None
@@ -226,6 +227,7 @@ def test_settings_replace_the_lists_of_single_clients() -> None:
     assert report.recommended is not None
 
 
+@pytest.mark.slow
 def test_more_consumers_than_partitions_are_named() -> None:
     text = GROUP.replace("partitions: 12", "partitions: 2").replace("replication_factor: 3", "replication_factor: 1")
     checkup = sim.checkup(loads(text), seeds=2, workers=2)

@@ -24,7 +24,13 @@ LARGEST_FILES = {
 }
 
 
-@pytest.mark.parametrize("text", LARGEST_FILES.values(), ids=LARGEST_FILES.keys())
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=name, marks=() if name in ("words", "directives") else pytest.mark.slow)
+        for name, text in LARGEST_FILES.items()
+    ],
+)
 def test_largest_files_are_read(text: str) -> None:
     """Without limits, such files take minutes; within them, the slowest takes two seconds."""
     assert MAX_BYTES * 0.25 < len(text) <= MAX_BYTES

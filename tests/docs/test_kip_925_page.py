@@ -98,5 +98,6 @@ def test_bytes_and_partitions_agree_with_six_clients() -> None:
     assert current["ha_min_bytes"] == current["min_traffic"]
 
 
+@pytest.mark.slow
 def test_skew_of_random_problems_is_current() -> None:
     assert skew_table() in PAGE

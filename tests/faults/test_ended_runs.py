@@ -34,7 +34,10 @@ CASES = {
 """A test, and what the command of its last process contains, by server."""
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL], ids=lambda ending: ending.name)
+@pytest.mark.parametrize(
+    "ending",
+    [pytest.param(signal.SIGTERM, marks=pytest.mark.slow, id="SIGTERM"), pytest.param(signal.SIGKILL, id="SIGKILL")],
+)
 @pytest.mark.parametrize(
     "case", [case if case == "kafka" else pytest.param(case, marks=pytest.mark.slow) for case in CASES]
 )

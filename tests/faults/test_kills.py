@@ -18,7 +18,9 @@ ONE_SIGNAL = {"aggregate": signal.SIGKILL, "ingest": signal.SIGINT, "ingest --ad
 
 TRIED = [
     pytest.param(
-        command, id=command.name, marks=[pytest.mark.slow] if command.is_slow or command.name == "report" else []
+        command,
+        id=command.name,
+        marks=[pytest.mark.slow] if command.is_slow or command.name in ("report", "run") else [],
     )
     for command in COMMANDS
     if command.name not in ("ingest", "sweep") or MOMENTS > 1

@@ -43,6 +43,7 @@ def test_results_of_other_scenarios_can_be_read(text: str, tmp_path: Path) -> No
     check_readable(loads(text), tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_show_prints_runs_of_clients_that_do_not_announce_their_racks(tmp_path: Path) -> None:
     sim.run(loads(WITHOUT_RACKS)).save(tmp_path / "out")
     shell = Shell(tmp_path)

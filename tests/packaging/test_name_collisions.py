@@ -85,6 +85,7 @@ def checkout_project(tmp_path: Path) -> Project:
     return Project(write_project(tmp_path), ROOT)
 
 
+@pytest.mark.slow
 def test_wheel_is_imported_from_where_it_is_installed(project: Project, installed: Path) -> None:
     process = project.python("-c", "import assignor_sim; print(assignor_sim.__file__)")
     assert Path(process.stdout.strip()).is_relative_to(installed), process.stderr
@@ -93,7 +94,7 @@ def test_wheel_is_imported_from_where_it_is_installed(project: Project, installe
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["use.py"],
+        pytest.param(["use.py"], marks=pytest.mark.slow),
         pytest.param(["-c", USER_CODE], marks=pytest.mark.slow),
         pytest.param(["-m", "use"], marks=pytest.mark.slow),
     ],
@@ -113,6 +114,7 @@ def test_command_runs_in_the_project(project: Project) -> None:
     assert (project.folder / "out" / "report.html").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode", ["importlib", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("prepend", "append"))]
 )

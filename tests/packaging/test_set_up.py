@@ -32,8 +32,7 @@ echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-SUITES = "answers or spark or object_store or yarn or connect or browser or kafka or bench"
-TESTS = f"-m pytest --numprocesses=auto --dist=loadfile -m not ({SUITES})"
+TESTS = "-m pytest --numprocesses=auto --dist=loadfile"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ MARKERS = {
     for marker in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
 }
 SUITES = MARKERS - {"slow"}
-TARGETS = ("test-answers", "test-spark", "test-kafka", "test-browser")
-"""Targets that run the files of a suite; the second one calls those of Spark sessions of other kinds."""
+TARGETS = ("test", "test-answers", "test-spark", "test-kafka", "test-browser")
+"""Targets that run test files; the third one calls those of Spark sessions of other kinds."""
 FOLDERS = {
     "tests/pipeline": "spark",
     "tests/object_store": "object_store",
@@ -61,12 +61,8 @@ def test_file_has_one_suite(file: str) -> None:
 
 def test_each_file_is_run_by_one_target() -> None:
     files = Counter(re.findall(r"tests/\S+\.py", "".join(recipe(target) for target in TARGETS)))
-    by_name = [file for file in TESTS if not marks_of(file) & SUITES]
-    files.update(by_name)  # `make test`
     files.update(file for file in TESTS if "bench" in marks_of(file))  # `make bench`
     assert {file: files[file] for file in TESTS if files[file] != 1} == {}
-    [expression] = re.findall(r"-m 'not \((.*)\)'", recipe("test"))
-    assert set(expression.split(" or ")) == SUITES
 
 
 def test_every_target_of_tests_is_called() -> None:

@@ -42,6 +42,7 @@ def test_mypy_accepts_the_consumer(project: Path) -> None:
     assert process.returncode == 0, process.stdout + process.stderr
 
 
+@pytest.mark.slow
 def test_pyright_accepts_the_consumer(project: Path) -> None:
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
     if pyright is None or shutil.which("node") is None:

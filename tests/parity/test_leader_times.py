@@ -36,7 +36,7 @@ FACTOR = 2.0
 @pytest.mark.parametrize(
     ("name", "measured_ms"),
     [
-        pytest.param(*item, marks=pytest.mark.slow if "large_num_consumers-first" in item[0] else ())
+        pytest.param(*item, marks=pytest.mark.slow if "large_num_consumers" in item[0] else ())
         for item in MEASURED_MS.items()
     ],
 )

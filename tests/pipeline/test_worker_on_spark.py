@@ -51,6 +51,7 @@ def test_run_in_spark_worker_has_same_tables(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_worker_that_spark_kills_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)

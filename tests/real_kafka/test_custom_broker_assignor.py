@@ -15,6 +15,7 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from tests.counts import few_or
 from tests.real_kafka.rack_spread import RackSpread
 from tests.real_kafka.streams_group import JAVA, predicted_target, topology
 from tests.real_kafka.streams_members.member import StreamsMember, settle
@@ -26,8 +27,8 @@ from tools.kafka_group_oracle.oracle import CustomClass
 pytestmark = pytest.mark.kafka
 
 PYTHON = "tests.real_kafka.rack_spread:RackSpread"
-GROUPS, ROUNDS = 250, 4
-STEPS = 25
+GROUPS, ROUNDS = few_or(250, 50), 4
+STEPS = few_or(25, 10)
 
 
 def test_java_and_python_give_same_answers(custom_classes: Path) -> None:

@@ -105,6 +105,7 @@ def digest(count: int) -> str:
     return total.hexdigest()
 
 
+@pytest.mark.slow
 def test_hash_seed_does_not_matter() -> None:
     """Processes with different PYTHONHASHSEED have the same figures, bit by bit."""
     code = f"from tests.relations.test_processes import digest; print(digest({WORLDS * 40 // 2_000}))"

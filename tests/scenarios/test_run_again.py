@@ -114,7 +114,7 @@ RUN = """
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL])
 def test_no_process_is_left_behind(number: signal.Signals) -> None:
     code = f"SCENARIO = {newcomer('12000 MB')!r}\n{textwrap.dedent(RUN)}"
     command = [sys.executable, "-c", code]

@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
 from simulator.world.world import ClientTimes, World
+from tests.counts import few_or
 from tests.simulator.random_worlds import assignors, disturbed_worlds, restarted_static_members
 from tests.simulator.run_checks import check_run
 
 
-@settings(max_examples=40)
+@settings(max_examples=few_or(200, 25))
 @given(disturbed_worlds(), assignors())
 def test_random_runs_keep_the_invariants(world: World, assignor: TaskAssignor) -> None:
     check_run(world, assignor)
 
 
-@settings(max_examples=40)
+@settings(max_examples=few_or(200, 25))
 @given(
     disturbed_worlds(),
     assignors(),
@@ -38,7 +39,7 @@ def test_random_runs_with_client_times_keep_the_invariants(
     check_run(dataclasses.replace(world, application=application), assignor)
 
 
-@settings(max_examples=40)
+@settings(max_examples=few_or(200, 25))
 @given(restarted_static_members(), assignors())
 def test_random_runs_of_restarted_static_members_keep_the_invariants(world: World, assignor: TaskAssignor) -> None:
     check_run(world, assignor)

@@ -127,6 +127,7 @@ def test_assignors_give_kafkas_stored_answers() -> None:
         assert comparable(answer(chosen[line["id"]], entry)) == line["answer"], (line["id"], line["entry"])
 
 
+@pytest.mark.slow
 def test_final_assignments_are_computed_again() -> None:
     chosen = {problem["id"]: problem for problem in problems()[::EVERY]}
     stored = [row for row in leaderboard.read_rows(leaderboard.SOLUTIONS) if row["instance"] in chosen]

@@ -42,7 +42,10 @@ def test_two_directories_share_a_page(shell: Shell, results: Path) -> None:
     assert '"label":"second: calm"' in text
 
 
-@pytest.mark.parametrize("arguments", [(), ("--figure-format", "svg", "--figure-format", "pdf")])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), pytest.param(("--figure-format", "svg", "--figure-format", "pdf"), marks=pytest.mark.slow)],
+)
 def test_figures_are_saved_on_request(shell: Shell, results: Path, arguments: tuple[str, ...]) -> None:
     assert shell("report", "first", "--figures", "drawn/here", *arguments).code == 0
     formats = arguments[1::2] or ("png",)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from assignors.compilation import CHOICE, COMPILED, PLAIN
 from assignors.flow import graphs
 from tests.assignors.flow.kafka_graph import solve_balance_subtopology, solve_min_traffic
+from tests.counts import few_or
 
 Graph = tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]
 
@@ -113,7 +114,7 @@ def test_min_traffic_finds_the_cycles_of_the_reference_search(seed: int, number:
 @pytest.mark.usefixtures("plain_and_compiled")
 def test_graphs_with_racks_find_the_cycles_of_the_reference_search() -> None:
     several_in_a_rack = 0
-    for rack, (costs, owner, group) in draw_rack_graphs(11, 200):
+    for rack, (costs, owner, group) in draw_rack_graphs(11, few_or(200, 50)):
         several_in_a_rack += len(set(rack.tolist())) < len(rack)
         for (expected, searched), solution in (
             (solve_min_traffic(costs.tolist(), owner.tolist()), graphs.solve_min_traffic(costs, owner, rack)),
@@ -124,7 +125,7 @@ def test_graphs_with_racks_find_the_cycles_of_the_reference_search() -> None:
         ):
             assert solution.owner.tolist() == expected
             assert solution.effort.cycles == len(searched.cycles)
-    assert several_in_a_rack > 120
+    assert several_in_a_rack > few_or(120, 30)
 
 
 def test_large_graphs_with_racks_are_solved_as_without() -> None:

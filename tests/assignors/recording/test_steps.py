@@ -80,7 +80,8 @@ def test_wrong_step_is_detected(kind: StepKind, changes: dict[str, int]) -> None
             detected += 1
 
     for seed in range(12):
-        run_history(HighAvailability(), seed, check_state)
+        if detected <= 3:
+            run_history(HighAvailability(), seed, check_state)
     assert detected > 3
 
 

@@ -48,6 +48,7 @@ def shop(tmp_path: Path) -> Path:
     return write_sweep(tmp_path).parent / "shop.yaml"
 
 
+@pytest.mark.slow
 def test_evaluation_sweep_has_same_runs_as_scenario(spark: SparkSession, shop: Path, tmp_path: Path) -> None:
     scenario = load(shop, [("duration", "90m")])
     space = search_space(scenario, current_assignor(scenario, None), ["legacy_sticky"])

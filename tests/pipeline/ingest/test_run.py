@@ -193,6 +193,7 @@ def test_interval_belongs_to_the_hours_that_it_covers(spark: SparkSession, tmp_p
     assert set(quality["samples"]) == {3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapping", [pytest.param("plain", marks=pytest.mark.slow), "jmx-exporter"])
 def test_traffic_read_once_an_hour_is_in_its_hour(spark: SparkSession, tmp_path: Path, mapping: str) -> None:
     lines = [_CSV] if mapping == "plain" else []

@@ -143,6 +143,7 @@ def test_sums_of_confluent_cloud_and_columns_of_datadog_are_rates(spark: SparkSe
     assert (result.rows, result.malformed, result.without_partitions) == (POINTS, 0, ("d",))
 
 
+@pytest.mark.slow
 def test_rates_per_minute_are_divided(spark: SparkSession, tmp_path: Path) -> None:
     name = "confluent_kafka_server_received_bytes"
     series = {"metric": {"__name__": name, "topic": TOPIC}, "values": [[at, "600"] for at in _times()]}

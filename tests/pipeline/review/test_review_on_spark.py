@@ -29,6 +29,7 @@ def scenarios(tmp_path: Path) -> list[Path]:
     return files
 
 
+@pytest.mark.slow
 def test_files_are_the_same_and_violations_are_shrunk(
     spark: SparkSession, scenarios: list[Path], tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import World
+from tests.counts import few_or
 from tests.simulator.random_worlds import assignors, disturbed_worlds
 
 
@@ -47,7 +48,7 @@ def _check_move(
     assert move.downtime_ms == down_ms, (move.task, move.round["round"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=few_or(200, 20))
 @given(disturbed_worlds(), assignors(), st.sampled_from((GroupProtocol.CLASSIC, GroupProtocol.STREAMS)))
 def test_downtimes_of_rounds_add_up_to_that_of_the_run(
     world: World, assignor: TaskAssignor, protocol: GroupProtocol

@@ -32,6 +32,7 @@ def test_bar_heights_are_the_loads(extra: int) -> None:
         assert panel.get_ylim()[1] >= max(*values, *load.before)
 
 
+@pytest.mark.slow
 def test_figures_are_reproducible_in_every_format() -> None:
     for draw in plan_figures(results()).values():
         assert figure_bytes(draw(), "svg") == figure_bytes(draw(), "svg")

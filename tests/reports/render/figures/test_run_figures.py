@@ -215,6 +215,7 @@ def test_long_labels_leave_space_for_plot(draw: Draw) -> None:
     assert all(len(label) <= 36 and "…" in label for label in legend(figure))
 
 
+@pytest.mark.slow
 def test_saved_figures_are_reproducible(tmp_path: Path) -> None:
     written = []
     for name in ("one", "two"):
