@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
@@ -22,7 +22,7 @@ from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run
 from simulator.processes.run_options import RunOptions
 from simulator.results.run_summary import cross_rack_fetches
-from simulator.results.tabulation import tabulate
+from simulator.results.tabulation import tabulate_run
 from simulator.results.trace import Trace
 from simulator.world.group_configs import GroupProtocol
 
@@ -152,13 +152,24 @@ class SituationRuns:
 
     def __call__(self, requests: Sequence[SituationRequest]) -> list[Any]:
         """Return what `run_situation` returns for each request, in their order."""
-        order = sorted(range(len(requests)), key=lambda number: requests[number].key != _LONGEST)
-        answers: list[Any] = [None] * len(requests)
-        runs = self.run_all(_ask, [requests[number] for number in order])
+        # Seed by seed: with those of the longest situation in one process, the others would wait for it.
+        parts = [(number, seed) for number, request in enumerate(requests) for seed in request.seeds]
+        parts.sort(key=lambda part: requests[part[0]].key != _LONGEST)
+        answers: dict[tuple[int, int], list[SituationRun] | str] = {}
+        runs = self.run_all(_ask, [replace(requests[number], seeds=(seed,)) for number, seed in parts])
         for done, (position, answer) in enumerate(runs, start=1):
-            answers[order[position]] = answer
-            self.on_progress(f"{self.step}: {done:,} of {len(requests):,} situations")
-        return answers
+            answers[parts[position]] = answer
+            self.on_progress(f"{self.step}: {done:,} of {len(parts):,} runs")
+        return [_joined([answers[number, seed] for seed in request.seeds]) for number, request in enumerate(requests)]
+
+
+def _joined(answers: Sequence[list[SituationRun] | str]) -> list[SituationRun] | str:
+    runs: list[SituationRun] = []
+    for answer in answers:
+        if isinstance(answer, str):
+            return answer
+        runs += answer
+    return runs
 
 
 def _ask(call: Call, request: SituationRequest) -> Any:
@@ -183,7 +194,7 @@ def _load(text: str, name: str, folder: Path | None) -> Scenario:
 def _run(scenario: Scenario, seed: int, request: SituationRequest) -> SituationRun:
     spec = scenario.assignors[0]
     trace = run(scenario, spec, seed, RunOptions(max_rebalances=MAX_REBALANCES))
-    row: dict[str, Any] = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
+    row = tabulate_run(trace, spec.label, seed)
     blueprint, protocol = scenario.blueprint, scenario.protocol_of(spec)
     group = blueprint.group_configs[protocol]
     partitions = {topic.name: topic.num_partitions for topic in blueprint.topics}

@@ -49,7 +49,7 @@ from simulator.assignment.rebalance import compute_assignment
 from simulator.errors import AssignorFailedError
 from simulator.processes.run_options import RunOptions
 from simulator.random_streams import random_stream
-from simulator.results.tabulation import tabulate
+from simulator.results.tabulation import tabulate_run
 from simulator.results.trace import CapturedRound, Trace
 from simulator.results.verdict import INCOMPARABLE, Verdict
 from simulator.world.layout import lay_out, mean_traffic
@@ -207,7 +207,7 @@ def check_scenario(
     violations, checked, nanos = _check_run(trace, spec, seed, relabelings) if checks else ([], 0, ())
     if trace.failure is not None:
         return AssignorOutcome({}, trace.failure, _first_of_each(violations), checked, (), len(trace.captured_rounds))
-    row = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
+    row = tabulate_run(trace, spec.label, seed)
     if row["verdict"] in (Verdict.CYCLING, Verdict.STOPPED):
         text = f"the group does not stop rebalancing: {row['cause'] or 'assignments repeat'}"
         violations.append(ContractViolation(Invariant.CONVERGES, text))
@@ -251,7 +251,7 @@ def measure_run(case: SuiteCase, reviewed: Reviewed, metrics: Iterable[str]) -> 
         return {"verdict": SKIPPED}
     spec = reviewed.spec(scenario)
     trace = run(scenario, spec, case.seed, RunOptions(max_rebalances=MAX_REBALANCES))
-    row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
+    row = tabulate_run(trace, spec.label, case.seed)
     values = {} if row["verdict"] in INCOMPARABLE else _values(row, metrics)
     return {"verdict": str(row["verdict"]), **values}
 

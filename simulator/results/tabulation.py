@@ -220,7 +220,6 @@ Columns = Mapping[str, Any]
 
 def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
     """Return every table of `SCHEMAS` for a run, by name."""
-    key = {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
     run, labels = _summary(trace), _event_labels(trace)
     tables: dict[str, Columns] = {
         "runs": _of_rows([_run_row(run, labels)], "runs"),
@@ -258,7 +257,20 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "time_ranges": _of_rows([], "time_ranges"),
         "neighbors": _of_rows([_neighbor_row(neighbor) for neighbor in trace.neighbors], "neighbors"),
     }
+    key = _key(trace, assignor, seed)
     return {name: _table(name, columns, key) for name, columns in tables.items()}
+
+
+def tabulate_run(trace: Trace, assignor: str, seed: int) -> dict[str, Any]:
+    """Return the row of the table `runs`, without the time for the other tables."""
+    columns = _of_rows([_run_row(_summary(trace), _event_labels(trace))], "runs")
+    row: dict[str, Any]
+    [row] = _table("runs", columns, _key(trace, assignor, seed)).to_pylist()
+    return row
+
+
+def _key(trace: Trace, assignor: str, seed: int) -> dict[str, Any]:
+    return {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
 
 
 def _summary(trace: Trace) -> RunSummary:
