@@ -1,11 +1,11 @@
-"""A report: sections of paragraphs, points, facts and tables, from which `reports.render` writes every format.
+"""A report: sections of paragraphs, points, facts, tables and figures, from which `reports.render` writes every format.
 
 A command builds its report once, so that terminals, Markdown, pages and CSV have the same figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ ReportRow = Sequence[Cell | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPart:
-    """A part of a report.
+    """A part of a report; an empty text and a list or table without items are left out.
 
     Attributes:
         only: the formats that have it; all of them by default.
@@ -49,9 +49,9 @@ class Paragraph(ReportPart):
 
 @dataclass(frozen=True, slots=True)
 class Points(ReportPart):
-    """A list of sentences."""
+    """A list of sentences; one in several parts has the others below the first."""
 
-    texts: Sequence[str]
+    texts: Sequence[str | tuple[str, ...]]
     emphasis: Emphasis = ""
     is_numbered: bool = False
 
@@ -84,17 +84,22 @@ class ReportColumn(ReportPart):
 
 @dataclass(frozen=True, slots=True)
 class ReportTable(ReportPart):
-    """A table; without rows, only CSV has it.
+    """A table; CSV has it without rows, too.
 
     Attributes:
         key: name of the CSV file that a page saves.
         columns: the columns; the first one names the row.
         rows: one cell per column. Terminals, Markdown and pages show texts, and CSV has the values of cells that have
-            one. Notes of cells are in pages only, and the emphasis of a cell in terminals and pages.
+            one. Links of cells are in pages only, and the emphasis of a cell in terminals and pages.
         total: the last row, which CSV does not have.
         is_matrix: whether rows and columns have the same names, and colors show the sizes.
         is_grouped: whether the first column names groups of rows, which the second one names: terminals have the name
             of a group once, above its rows; rows without a name of their own are on that line.
+        is_list: whether terminals have the name of each row on a line, and the other cells with the headers of their
+            columns below it. Texts in cells that end with `;` and a line end are paragraphs of their own, and further
+            lines of a paragraph are options of the command line.
+        has_notes: whether terminals and Markdown have the notes of cells, as pages do.
+        is_sortable: whether the headers of a page sort its rows.
         title: its name for screen readers; by default that of the section.
     """
 
@@ -104,6 +109,9 @@ class ReportTable(ReportPart):
     total: ReportRow = ()
     is_matrix: bool = False
     is_grouped: bool = False
+    is_list: bool = False
+    has_notes: bool = False
+    is_sortable: bool = False
     title: str = ""
 
 
@@ -112,18 +120,45 @@ class CodeLines(ReportPart):
     """Lines to copy, which are never broken; added and removed lines of a `diff` are emphasized."""
 
     lines: Sequence[str]
-    language: Literal["diff", "properties", "yaml"]
+    language: Literal["diff", "properties", "sh", "yaml"]
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedBlocks(ReportPart):
-    """Blocks that pages and Markdown fold below a summary."""
+    """Blocks that pages and Markdown fold below a summary.
+
+    Attributes:
+        key: id for links of cells, unique in a report; may be empty. A page with many rows in tables of folded blocks
+            with keys has them as data, from which a script builds the tables.
+    """
 
     summary: str
     blocks: Sequence[Block]
+    key: str = ""
 
 
-Block = Paragraph | Points | Facts | ReportTable | CodeLines | FoldedBlocks
+@dataclass(frozen=True, slots=True)
+class Chart(ReportPart):
+    """A figure, which only pages have.
+
+    Attributes:
+        key: prefix of ids, unique in a page.
+        description: what it shows, for screen readers.
+        draw: draws the content; accepts `narrow`.
+        content: what it shows.
+    """
+
+    key: str
+    description: str
+    draw: Callable[..., Any]
+    content: object
+
+    def is_in(self, format: ReportFormat) -> bool:
+        """Return whether the format is a page."""
+        return format == "page"
+
+
+Block = Paragraph | Points | Facts | ReportTable | CodeLines | FoldedBlocks | Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +199,12 @@ class Report:
     window_title: str = ""
     subtitle: str = ""
     max_width: int | None = None
+
+
+def records_report(title: str, keys: Iterable[str], records: Sequence[Mapping[str, Any]]) -> Report:
+    """Return a report of a table of records with some of their keys as titles."""
+    table = records_table("records", {key: key for key in keys}, records, ())
+    return Report(title, [ReportSection("records", "", [table], leads=True)])
 
 
 def records_table(

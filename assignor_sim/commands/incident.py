@@ -105,29 +105,20 @@ def incident(
         if out is not None:
             write_text(out, investigated.scenario)
         if page is not None:
-            from reports.render.incident import page as render
+            from reports.render.incident import incident_report
+            from reports.render.report_formats import report_page
 
-            write_text(page, render(investigated.report))
+            write_text(page, report_page(incident_report(investigated.report)))
 
 
 def _print(report: IncidentReport, task: str | None, format_: options.OutputFormat) -> None:
     from reports.analysis.incident import night_findings, report_record
-    from reports.render.incident import draw, draw_task, tables, task_rows, task_tables
+    from reports.render.incident import incident_report, task_report, task_rows
 
     if task is None:
-        options.print_in_format(
-            format_,
-            text=lambda: draw(report),
-            record=lambda: report_record(report, night_findings(report)),
-            tables=lambda: tables(report),
-        )
+        options.print_report(format_, incident_report(report), lambda: report_record(report, night_findings(report)))
     else:
-        options.print_in_format(
-            format_,
-            text=lambda: draw_task(report, task),
-            record=lambda: task_rows(report, task),
-            tables=lambda: task_tables(report, task),
-        )
+        options.print_report(format_, task_report(report, task), lambda: task_rows(report, task))
 
 
 def _check_task(report: IncidentReport, task: str) -> None:

@@ -361,18 +361,10 @@ def print_in_format(
     print(shown, end="", file=stream)
 
 
-def print_report(format_: OutputFormat, report: Report, record: Callable[[], Any]) -> None:
-    """Print a report; `record` returns the JSON-serializable record, and CSV has the first table."""
-    from assignor_sim.text_files import json_text
-    from reports.render.report_formats import report_csv, report_markdown, report_text
+def print_report(
+    format_: OutputFormat, report: Report, record: Callable[[], Any], stream: TextIO | None = None
+) -> None:
+    """Print a report to a stream, by default standard output; `record` returns the JSON-serializable record."""
+    from reports.render.report_formats import render_report
 
-    match format_:
-        case OutputFormat.TABLE:
-            shown = report_text(report)
-        case OutputFormat.JSON:
-            shown = json_text(record())
-        case OutputFormat.CSV:
-            shown = report_csv(report)
-        case OutputFormat.MARKDOWN:
-            shown = report_markdown(report)
-    print(shown, end="")
+    print(render_report(report, record, format_.value), end="", file=stream)

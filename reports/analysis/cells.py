@@ -28,6 +28,7 @@ class Cell:
         value: the value without rounding, for sorting and for scripts; None if unknown.
         emphasis: `good` or `bad`; empty for neither.
         heat: step of the color of a heat map, up to `HEAT_STEPS`; None without a color.
+        link: key of folded blocks that the first cell of a row links to; empty for none.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Cell:
     value: float | None = field(default=None, compare=False)
     emphasis: str = ""
     heat: int | None = None
+    link: str = ""
 
     def __str__(self) -> str:
         return f"{self.text} ({', '.join(self.notes)})" if self.notes else self.text

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-STYLES = ("page.css", "player.css", "sweep.css", "plan.css", "incident.css")
+STYLES = ("page.css", "player.css", "sweep.css", "plan.css")
 SCRIPTS = (
     "dom.js",
     "theme.js",
@@ -41,7 +41,7 @@ SCRIPTS = (
     "sweep_front.js",
     "sweep_heat.js",
     "sweep_forest.js",
-    "incident.js",
+    "folded.js",
 )
 """The scripts, in order of dependency."""
 

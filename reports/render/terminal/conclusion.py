@@ -37,9 +37,9 @@ def conclusion_parts(conclusions: Sequence[Conclusion]) -> Iterator[RenderableTy
                 yield Text(f"  {printable(step.options)}", no_wrap=True, overflow="ignore")
 
 
-def point(text: str, style: str = "") -> RenderableType:
+def point(text: str, style: str = "", mark: str = "– ") -> RenderableType:
     """Return a point of a list, whose further lines are indented."""
     table = Table.grid()
     table.style = style
-    table.add_row(Text("– "), Text(keep_figures(printable(text)), overflow="fold"))
+    table.add_row(Text(mark), Text(keep_figures(printable(text)), overflow="fold"))
     return table

@@ -20,6 +20,9 @@ from reports.analysis.text import name_parts, printable
 _JOINT = "\ue000"
 """Takes the place of a space at which a line must not break; rich breaks lines at non-breaking spaces, too."""
 
+_BREAK = "\x1f"
+"""Takes no place; rich breaks lines there, as at other white space."""
+
 _FIGURE = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d|[kMGTPE]?B(?:/s)?|%)(?![\w-]))")
 
 HEADER, QUIET, GOOD, BAD = "bold", "dim", "bold green", "bold red"
@@ -44,12 +47,18 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
         for part in parts:
             # soft_wrap: text that must not be broken, so that it can be copied, is neither wrapped nor cropped.
             console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().replace(_JOINT, " ").splitlines())
+    shown = captured.get().replace(_JOINT, " ").replace(_BREAK, "")
+    return "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
 
 
 def keep_figures(text: str) -> str:
     """Return a text whose figures `lines` leaves on the line of their units, as in `48.2 s`."""
     return _FIGURE.sub(_JOINT, text)
+
+
+def breakable(name: str) -> str:
+    """Return a name that `lines` breaks after word separators if it is longer than a line; other text is unchanged."""
+    return name if " " in name else _BREAK.join(name_parts(name))
 
 
 def grid() -> Table:

@@ -9,7 +9,8 @@ import pytest
 
 from assignor_sim.api.incident import IncidentOptions, InvestigatedIncident, investigate
 from reports.analysis.incident import night_findings, report_record
-from reports.render.incident import draw, draw_task, page, tables
+from reports.render.incident import incident_report, task_report
+from reports.render.report_formats import report_csv, report_page, report_text
 from scenarios.load import loads
 from tests.scenarios.kafka.incident.consumer_dump import DESCRIBED, GROUP, ClassicConsumers, CoordinatedGroup
 
@@ -115,9 +116,9 @@ def test_report_has_partitions_and_no_tasks(night: InvestigatedIncident, classic
     for investigated in (night, classic_night):
         report = investigated.report
         shown = (
-            draw(report, 80),
-            draw_task(report, "orders-3", 80),
-            page(report).partition("<main")[2].partition("<script")[0],
+            report_text(incident_report(report), 80),
+            report_text(task_report(report, "orders-3"), 80),
+            report_page(incident_report(report)).partition("<main")[2].partition("<script")[0],
             *night_findings(report),
         )
         for text in shown[:2]:
@@ -125,7 +126,7 @@ def test_report_has_partitions_and_no_tasks(night: InvestigatedIncident, classic
         for text in filter(None, shown):
             for word in ("standby", "threads", " tasks", "active move"):
                 assert word not in text
-        assert {"threads", "new_standbys"}.isdisjoint(tables(report)[0].columns)
+        assert {"threads", "new_standbys"}.isdisjoint(report_csv(incident_report(report)).partition("\n")[0].split(","))
         record = json.loads(json.dumps(report_record(report, night_findings(report))))
         assert {rebalance["new_standbys"] for rebalance in record["rebalances"]} == {None}
 

@@ -6,7 +6,8 @@ import pytest
 
 from assignor_sim.api.incident import IncidentOptions, InvestigatedIncident, investigate
 from reports.analysis.incident import night_findings
-from reports.render.incident import draw, draw_task, page
+from reports.render.incident import incident_report, task_report
+from reports.render.report_formats import report_page, report_text
 from scenarios.kafka.observation.observation import ObservationError
 from scenarios.load import loads
 from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, DATA, EXAMPLE, STREAMS
@@ -77,8 +78,8 @@ def test_scenario_of_the_night_starts_with_its_first_assignment(night: Investiga
 
 @pytest.mark.parametrize("width", [80, 60])
 def test_report_and_history_fit_the_terminal(night: InvestigatedIncident, width: int) -> None:
-    for text in (draw(night.report, width), draw_task(night.report, "1_3", width)):
-        assert max(map(len, text.splitlines())) <= width
+    for report in (incident_report(night.report), task_report(night.report, "1_3")):
+        assert max(map(len, report_text(report, width).splitlines())) <= width
 
 
 def test_static_membership_is_tried_for_clients_that_restarted() -> None:
@@ -124,14 +125,14 @@ def test_differences_say_what_is_unknown() -> None:
     assert reasons == {"the answer depends on task offsets that clients of Kafka 4.4 report and records do not have"}
     depending = [rebalance for rebalance in report.rebalances if rebalance.unrecorded_offsets != "none"]
     assert report.explained_by_offsets == len(depending) - 1 == 5
-    text = draw(report, 80)
+    text = report_text(incident_report(report), 80)
     assert text.count("equal*") == 5
     assert "returns 19 of 20 recorded assignments (5 of them with task offsets that the records allow)" in " ".join(
         text.split()
     )
     assert "*: the answer depends on task offsets" in text
-    assert "equal with some that the records allow" in page(report)
-    assert "equal*" not in draw(investigate(EXAMPLE, STREAMS).report, 80)
+    assert "equal with some that the records allow" in report_page(incident_report(report))
+    assert "equal*" not in report_text(incident_report(investigate(EXAMPLE, STREAMS).report), 80)
 
 
 def test_unsupported_release_is_rejected() -> None:
