@@ -68,7 +68,7 @@ def checkup_report(checkup: CheckupReport) -> Report:
     ]
     sections = [
         ReportSection("answer", "Report card", lead, leads=True),
-        *([ReportSection("findings", "Findings", [Points(findings)])] if findings else []),
+        ReportSection("findings", "Findings", [Points(findings)]),
         *(() if checkup.recommended is None else _recommendation(checkup)),
         ReportSection("remarks", "Remarks", list(_remarks(checkup)), has_heading=False),
         *_figures(checkup),
@@ -185,10 +185,8 @@ def _remarks(checkup: CheckupReport) -> Iterator[Points]:
         if graded.grade is None
     ]
     left_out = [f"Left out: {_lower(name)} ({reason})." for name, reason in checkup.left_out]
-    if remarks := [*checkup.remarks, *unknown, *left_out]:
-        yield Points(remarks, "note")
-    if checkup.notes:
-        yield Points(checkup.notes, "note", only=("page",))
+    yield Points([*checkup.remarks, *unknown, *left_out], "note")
+    yield Points(checkup.notes, "note", only=("page",))
 
 
 def _figures(checkup: CheckupReport) -> Iterator[ReportSection]:
@@ -214,8 +212,11 @@ def _figures(checkup: CheckupReport) -> Iterator[ReportSection]:
 def _section(
     key: str, title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
 ) -> ReportSection:
-    table = ReportTable(key, [ReportColumn(header, header) for header in headers], rows, only=("page",))
-    return ReportSection(key, title, [table, *([Paragraph(note, "note", only=("page",))] if note else [])])
+    columns = [
+        ReportColumn(header, f"{header[0].upper()}{header[1:]}", is_number=header != "figure") for header in headers
+    ]
+    table = ReportTable(key, columns, rows, only=("page",))
+    return ReportSection(key, title, [table, Paragraph(note, "note", only=("page",))])
 
 
 def _setting_rows(cards: Sequence[ReportCard]) -> Iterator[tuple[str, ...]]:
