@@ -59,9 +59,10 @@ class Comparison:
         return pd.DataFrame(rows)
 
     def __str__(self) -> str:
-        from reports.render.compare import render
+        from reports.render.compare import comparison_report
+        from reports.render.report_formats import report_text
 
-        return render(self.paired)
+        return report_text(comparison_report(self.paired))
 
     def __repr__(self) -> str:
         against = ", ".join(self.paired.assignors)

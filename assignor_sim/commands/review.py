@@ -134,8 +134,9 @@ def compare(
     from assignor_sim.api.comparison import compare as compare_assignors
     from assignor_sim.api.loading import as_scenarios
     from assignor_sim.api.regression import scenario_files
+    from reports.analysis.paired_comparison import comparison_record
     from reports.analysis.stored.verification import ToleranceError
-    from reports.render.compare import render
+    from reports.render.compare import comparison_report
 
     with exit_on_error():
         assignors = list(dict.fromkeys(assignor))
@@ -153,7 +154,7 @@ def compare(
         print_remark("warning", warning)
     for scenario in loaded:
         print_notes(scenario, named=True)
-    print(render(comparison.paired, format_.value), end="")
+    options.print_report(format_, comparison_report(comparison.paired), lambda: comparison_record(comparison.paired))
     _exit_if_failed(comparison.paired, limits)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,52 +17,36 @@ from reports.analysis.paired_comparison import (
 )
 from reports.analysis.statistics import ALPHA
 from reports.analysis.text import printable
-from reports.document import Block, Paragraph, Points, Report, ReportColumn, ReportRow, ReportSection, ReportTable
-from reports.render.report_formats import report_markdown, report_text
-from reports.render.terminal.facts import FactTable
-from reports.render.terminal.facts import render as render_tables
+from reports.document import (
+    Block,
+    Paragraph,
+    Points,
+    Report,
+    ReportColumn,
+    ReportRow,
+    ReportSection,
+    ReportTable,
+    records_table,
+)
 from simulator.plurals import counted
-
-FORMATS: Final = ("table", "json", "csv", "markdown")
-"""Formats of `render`."""
 
 _VERDICTS: Final = tuple(verdict for verdict in ComparisonVerdict if verdict is not ComparisonVerdict.UNKNOWN)
 _EMPHASIS: Final = {ComparisonVerdict.BETTER: "good", ComparisonVerdict.WORSE: "bad"}
 _MAX_FAILURES: Final = 5
 
 
-def render(
-    comparison: PairedComparison, format: str = "table", *, width: int | None = None, color: bool | None = None
-) -> str:
-    """Render a comparison as text that ends with a newline.
-
-    `format`: one of `FORMATS`; `json` and `csv` have all findings, the others only significant ones. `width`: columns
-    of the terminal; detected by default. Used for `table` only. Raises ValueError if the format is unknown.
-    """
-    match format:
-        case "table":
-            return report_text(comparison_report(comparison), width, color=color)
-        case "json":
-            return json.dumps(comparison_record(comparison), indent=2, ensure_ascii=False) + "\n"
-        case "csv":
-            return render_tables([_table_of_findings(comparison)], "csv")
-        case "markdown":
-            return report_markdown(comparison_report(comparison))
-    raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
-
-
-def _table_of_findings(comparison: PairedComparison) -> FactTable:
-    findings = comparison_record(comparison)["findings"]
-    keys = ("scenario", "assignor", "metric", "pairs", "baseline", "mean", "difference", "low", "high", "p", "verdict")
-    return FactTable("findings", "Findings", dict(zip(keys, keys, strict=True)), findings)
-
-
 def comparison_report(comparison: PairedComparison) -> Report:
-    """Return the report of a comparison: verdicts by metric and significant differences of each assignor, and notes."""
+    """Return the report of a comparison: verdicts by metric and significant differences of each assignor, and notes.
+
+    CSV has all findings.
+    """
     scenarios, seeds, baseline = len(comparison.scenarios), comparison.seeds, comparison.baseline
     runs = f"{counted(scenarios, 'scenario')}, {counted(seeds, 'seed')}{'' if scenarios == 1 else ' each'}"
     assignors = comparison.assignors
-    sections = [
+    keys = ("scenario", "assignor", "metric", "pairs", "baseline", "mean", "difference", "low", "high", "p", "verdict")
+    findings = records_table("findings", {key: key for key in keys}, comparison_record(comparison)["findings"])
+    sections = [ReportSection("findings", "", [findings])]
+    sections += [
         ReportSection(
             f"assignor-{number}",
             f"{assignor} vs. {baseline}",
@@ -74,9 +57,8 @@ def comparison_report(comparison: PairedComparison) -> Report:
     ]
     sections.append(ReportSection("notes", "", [Points(notes(comparison), "note")]))
     if comparison.expectations:
-        blocks: list[Block] = [Paragraph(f"Expectations: {summarize(comparison.expectations)}")]
         unmet = [str(expectation) for expectation in comparison.expectations if not expectation.is_met]
-        blocks += [Points(unmet)] if unmet else []
+        blocks: list[Block] = [Paragraph(f"Expectations: {summarize(comparison.expectations)}"), Points(unmet)]
         sections.append(ReportSection("expectations", "", blocks))
     return Report(f"{', '.join(assignors)} vs. {baseline}: {runs}", sections)
 

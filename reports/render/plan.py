@@ -24,11 +24,19 @@ from reports.analysis.plans.results import (
     status_words,
 )
 from reports.analysis.text import printable
-from reports.document import Block, Paragraph, Points, Report, ReportColumn, ReportRow, ReportSection, ReportTable
-from reports.render.report_formats import report_markdown, report_text
+from reports.document import (
+    Block,
+    Paragraph,
+    Points,
+    Report,
+    ReportColumn,
+    ReportRow,
+    ReportSection,
+    ReportTable,
+    records_table,
+)
+from reports.render.report_formats import report_csv, report_markdown, report_text
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines, terminal_width, wrapped_name
-from reports.render.terminal.facts import FactTable
-from reports.render.terminal.facts import render as render_tables
 from simulator.plurals import counted
 
 FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -57,8 +65,7 @@ def render(results: PlanResults, format: str = "text", *, width: int | None = No
             about = {**results.manifest, "plans": records(results.rows)}
             return json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         case "csv":
-            rows = records(results.rows)
-            return render_tables([FactTable("plans", "Plans", {key: key for key in rows[0]}, rows)], "csv")
+            return report_csv(plan_report(results))
         case "markdown":
             return report_markdown(plan_report(results))
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
@@ -71,22 +78,21 @@ def plan_report(results: PlanResults, width: int | None = None) -> Report:
     """
     rows = [row for row in results.rows if row.has_plan]
     requested = results.manifest["asked"]
-    blocks: list[Block] = [Paragraph(f"Requested: {requested}.")] if requested else []
-    blocks += _tables(rows, width)
-    if any(row.strategy != TODAY for row in rows):
-        blocks.append(Paragraph(_LEGEND, "note"))
+    figures = records(results.rows)
+    blocks: list[Block] = [
+        records_table("plans", {key: key for key in figures[0]}, figures),
+        Paragraph(f"Requested: {requested}." if requested else ""),
+        *_tables(rows, width),
+        Paragraph(_LEGEND if any(row.strategy != TODAY for row in rows) else "", "note"),
+    ]
     notes = [f"{row.strategy}: {remark}" for row in results.rows for remark in remarks(row)]
     conclusion = conclude_plans(results)
     sections = [
         ReportSection("comparison", "", blocks, leads=True),
-        ReportSection("remarks", "", [Points(notes)] if notes else []),
-        ReportSection("conclusion", "Conclusion", _points((*conclusion.sentences, *conclusion.findings))),
+        ReportSection("remarks", "", [Points(notes)]),
+        ReportSection("conclusion", "Conclusion", [Points([*conclusion.sentences, *conclusion.findings])]),
     ]
     return Report(results.title, sections)
-
-
-def _points(texts: Sequence[str]) -> list[Block]:
-    return [Points(texts)] if texts else []
 
 
 def _tables(rows: Sequence[PlanRow], width: int | None) -> Iterator[ReportTable]:

@@ -14,10 +14,19 @@ from reports.analysis.paired_comparison import (
     FailedRun,
     MetricComparison,
     PairedComparison,
+    comparison_record,
     count_verdicts,
 )
-from reports.render.compare import notes, render
+from reports.render.compare import comparison_report, notes
+from reports.render.report_formats import render_report
 from tests.reports.sample_runs import HOSTILE
+
+
+def render(
+    comparison: PairedComparison, format: str = "table", *, width: int | None = None, color: bool | None = None
+) -> str:
+    report = comparison_report(comparison)
+    return render_report(report, lambda: comparison_record(comparison), format, width, color=color)
 
 
 def finding(
