@@ -48,9 +48,10 @@ class TaskExplanations:
         return self.explanations[index]
 
     def __str__(self) -> str:
-        from reports.render.terminal.explanation import draw
+        from reports.render.explanation import explanation_report
+        from reports.render.report_formats import report_text
 
-        return draw(self.explanations)
+        return report_text(explanation_report(self.explanations))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +74,10 @@ class MoveLists:
         return self.lists[index]
 
     def __str__(self) -> str:
-        from reports.render.terminal.explanation import draw_moves
+        from reports.render.explanation import moves_report
+        from reports.render.report_formats import report_text
 
-        return draw_moves(self.lists)
+        return report_text(moves_report(self.lists))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

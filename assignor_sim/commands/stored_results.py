@@ -253,15 +253,10 @@ def _list_moves(
     """Print all moves, and the command that explains one of them."""
     from assignor_sim.api.explanations import list_moves
     from reports.analysis.text import printable
-    from reports.render.terminal.explanation import record_of_moves, tables_of_moves
+    from reports.render.explanation import moves_report, record_of_moves
 
     lists = list_moves(result, round_, assignors, seed)
-    options.print_in_format(
-        format_,
-        text=lambda: str(lists),
-        record=lambda: [record_of_moves(move_list) for move_list in lists],
-        tables=lambda: tables_of_moves(lists),
-    )
+    options.print_report(format_, moves_report(lists.lists), lambda: list(map(record_of_moves, lists)))
     if format_ is not options.OutputFormat.TABLE:
         return
     moves = [(move_list, move) for move_list in lists for move in move_list.moves if move.role == "active"]
@@ -282,15 +277,11 @@ def _explain(
 ) -> None:
     """Print the explanations of a task."""
     from assignor_sim.api.explanations import explain as explain_task
-    from reports.render.terminal.explanation import record, tables
+    from reports.render.explanation import explanation_report, record
 
     with show_progress() as on_progress:
         explanations = explain_task(result, task, round_, assignors, seed, on_progress)
     for remark in explanations.remarks:
         print(remark, file=sys.stderr)
-    options.print_in_format(
-        format_,
-        text=lambda: str(explanations),
-        record=lambda: [record(explanation) for explanation in explanations],
-        tables=lambda: tables(explanations),
-    )
+    report = explanation_report(explanations.explanations)
+    options.print_report(format_, report, lambda: list(map(record, explanations)))

@@ -15,7 +15,7 @@ import pytest
 from assignor_sim.api.running import run as simulate
 from assignor_sim.api.stored_scenario import read_stored_scenario, stored_scenario_files
 from reports.analysis.explanation import explain
-from reports.render.terminal.explanation import record
+from reports.render.explanation import record
 from scenarios.load import load
 from scenarios.shipped import library_folder
 from simulator.results.result_directory import read_results, write_results

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from reports.analysis.explanation import (
+    Explanation,
     ExplanationError,
     cause_of_move,
     cost_text,
@@ -16,12 +17,17 @@ from reports.analysis.explanation import (
     list_moves,
     step_text,
 )
-from reports.render.terminal.explanation import draw, draw_moves, record
+from reports.render.explanation import explanation_report, moves_report, record
+from reports.render.report_formats import report_text
 from simulator.results.tables import SCHEMAS
 from tests.reports.sample_runs import RUN, tables
 
 KEY = {"scenario": "plausible", "assignor": "own", "seed": 1}
 CONFIG = "rack.aware.assignment.non_overlap_cost"
+
+
+def draw(explanation: Explanation, width: int = 100) -> str:
+    return report_text(explanation_report([explanation]), width, color=False)
 
 
 def result_tables(**rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
@@ -67,28 +73,29 @@ def moved_task(source: str = "app-0", target: str = "app-1", **changes: Any) -> 
 
 
 def test_move_is_explained_with_steps_cycle_cost_and_downtime() -> None:
-    text = draw([explain(moved_task(), "own", None, "0_3", 2)], 100, color=False)
+    text = draw(explain(moved_task(), "own", None, "0_3", 2))
     assert text.splitlines() == [
         "0_3 in plausible, own, seed 1",
         "",
         "Round 2: app-0 → app-1  (0:01:00, configs changed)",
-        "  1. round-robin placed it on app-0",
-        "  2. racks, app-0 → app-1, in a cycle:",
-        "       0_3: app-0 → app-1, 10 → 0 + 1 for moving = -9",
-        "       0_2: app-1 → app-0, 0 → 0 = +0",
-        f"       total -9; no reduction with a {CONFIG} of 10",
-        f"  A {CONFIG} of 10 would have kept it on app-0.",
-        "  It ran there from 0:01:05 on, after a downtime of 5 s.",
+        "1. round-robin placed it on app-0",
+        "2. racks, app-0 → app-1, in a cycle:",
+        "   0_3: app-0 → app-1, 10 → 0 + 1 for moving = -9",
+        "   0_2: app-1 → app-0, 0 → 0 = +0",
+        f"   total -9; no reduction with a {CONFIG} of 10",
+        "",
+        f"A {CONFIG} of 10 would have kept it on app-0. It ran there from",
+        "0:01:05 on, after a downtime of 5 s.",
     ]
 
 
 def test_round_without_a_move_shows_the_last_move() -> None:
-    text = draw([explain(moved_task(), "own", 1, "0_3", 3)], 100, color=False)
+    text = draw(explain(moved_task(), "own", 1, "0_3", 3))
     assert "Round 3: stayed on app-1, assigned in round 2:\nRound 2: app-0 → app-1" in text
 
 
 def test_explanation_of_all_rounds_ends_with_number_of_moves() -> None:
-    lines = draw([explain(moved_task(), "own", 1, "0_3")], 100, color=False).splitlines()
+    lines = draw(explain(moved_task(), "own", 1, "0_3")).splitlines()
     assert lines[1] == "Moved once in 3 rounds."
 
 
@@ -102,7 +109,7 @@ def test_record_has_all_numbers() -> None:
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "[bold]x[/bold]", "a\x1b[31mb", "\u202eevil", "🦆 \"q'"])
 def test_hostile_names_are_drawn_as_text(name: str) -> None:
-    text = draw([explain(moved_task(source=name), "own", 1, "0_3")], 200, color=False)
+    text = draw(explain(moved_task(source=name), "own", 1, "0_3"), 200)
     assert "\x1b" not in text
     assert "\u202e" not in text
     if name.startswith(("<", "[")):
@@ -114,7 +121,7 @@ def test_missing_break_even_costs_are_reported() -> None:
     not_computed = explain(moved_task(break_even=None, no_break_even="not_requested"), "own", 1, "0_3")
     assert not computed.lacks_break_evens
     assert not_computed.lacks_break_evens
-    assert f"The {CONFIG} that would have kept it was not computed." in draw([not_computed], 120, color=False)
+    assert f"The {CONFIG} that would have kept it was not computed." in draw(not_computed, 120)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +162,7 @@ def test_list_of_moves_begins_with_the_number_of_moves_by_reason() -> None:
         {"round": 2, "task": "0_3", "role": "active", "from_client": "app-0", "to_client": "app-1", "reason": "balance"}
     ]
     listed = list_moves({**moved_task(), "moves": result_tables(moves=moves)["moves"]}, "own")
-    lines = draw_moves([listed], 200, color=False).splitlines()
+    lines = report_text(moves_report([listed]), 200, color=False).splitlines()
     assert lines[1:4] == ["– rack-aware optimization: 1 move, downtime 5 s", "", "Round 2  0:01:00, configs changed"]
 
 
@@ -167,7 +174,7 @@ def test_results_without_reasons_are_rejected() -> None:
 
 def test_run_without_rounds_is_explained() -> None:
     empty = {**moved_task(), "rounds": SCHEMAS["rounds"].empty_table(), "reasons": SCHEMAS["reasons"].empty_table()}
-    assert "No rounds: no client joined." in draw([explain(empty, "own", 1, "0_3")], 100, color=False)
+    assert "No rounds: no client joined." in draw(explain(empty, "own", 1, "0_3"))
 
 
 STEP = {"step_from": "a", "step_to": "b", "tags": "zone=1", "load_from": 3.0, "load_to": 1.0, "acceptable_lag": 100}
