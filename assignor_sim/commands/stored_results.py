@@ -178,8 +178,7 @@ def diff(
     from reports.analysis.runs.round_diff import diff_assignors, diff_rounds, record
     from reports.analysis.runs.run_rows import select_assignors
     from reports.analysis.text import printable
-    from reports.render.terminal.round_diff import draw
-    from reports.render.terminal.round_diff import tables as tables_of
+    from reports.render.round_diff import diffs_report
     from simulator.results.result_directory import read_results
 
     if len(assignor or ()) > 2:
@@ -192,12 +191,7 @@ def diff(
             diffs = [diff_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
         else:
             diffs = [diff_rounds(tables, label, round_, seed) for label in labels]
-    options.print_in_format(
-        format_,
-        text=lambda: draw(diffs),
-        record=lambda: [record(round_diff) for round_diff in diffs],
-        tables=lambda: tables_of(diffs),
-    )
+    options.print_report(format_, diffs_report(diffs), lambda: list(map(record, diffs)))
     if format_ is options.OutputFormat.TABLE:
         moves = [
             (task.task, round_diff.assignors[0])
@@ -209,7 +203,7 @@ def diff(
         if moves:
             task, label = moves[0]
             command = ["assignor-sim", "explain", str(directory), "--task", task, "--round", str(round_)]
-            print(f"\nTo explain a move: {printable(shlex.join([*command, '--assignor', label]))}")
+            print(f"\nTo explain a move:\n{printable(shlex.join([*command, '--assignor', label]))}")
 
 
 def explain(

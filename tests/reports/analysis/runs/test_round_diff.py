@@ -9,7 +9,8 @@ import pytest
 
 from reports.analysis.runs.round_diff import RoundDiff, TaskChange, diff_assignors, diff_rounds, record
 from reports.analysis.runs.run_rows import RunLookupError, select_assignors
-from reports.render.terminal.round_diff import draw, summary
+from reports.render.report_formats import report_text
+from reports.render.round_diff import diffs_report, summary
 from tests.reports.sample_moves import HA_ROUNDS, RECORDED, results
 from tests.reports.sample_runs import HOSTILE
 
@@ -17,6 +18,10 @@ from tests.reports.sample_runs import HOSTILE
 @pytest.fixture(scope="module")
 def second_round() -> RoundDiff:
     return diff_rounds(results(), "HA", 2)
+
+
+def draw(diff: RoundDiff, width: int) -> str:
+    return report_text(diffs_report([diff]), width, color=False)
 
 
 def test_moved_tasks_have_source_target_and_reason_in_natural_order(second_round: RoundDiff) -> None:
@@ -42,7 +47,7 @@ def test_round_without_changes_has_empty_diff() -> None:
     diff = diff_rounds(results(), "HA", 3)
     assert not diff.tasks
     assert not any(client.is_change for client in diff.clients)
-    assert draw([diff], 80, color=False).endswith("\nNothing changed.\n")
+    assert "\n– Nothing changed.\n" in draw(diff, 80)
 
 
 def test_first_round_assigns_all_tasks() -> None:
@@ -79,10 +84,10 @@ def test_unknown_round_assignor_or_seed_is_rejected() -> None:
 
 
 def test_diff_text_shows_clients_tasks_and_reasons(second_round: RoundDiff) -> None:
-    assert draw([second_round], 100, color=False) == (
+    assert draw(second_round, 100) == (
         "HA, seed 7: round 2\n"
-        "0:00:02  follow-up requested by the assignor\n"
-        "2 of 3 tasks moved (1 to a standby or warm-up, 1 client lost); standbys of 1 more differ.\n"
+        "– 2 of 3 tasks moved (1 to a standby or warm-up, 1 client lost); standbys of 1 more differ.\n"
+        "– 0:00:02, follow-up requested by the assignor\n"
         "\n"
         "client   active   standby   lost   gained\n"
         "─────────────────────────────────────────\n"
@@ -99,7 +104,7 @@ def test_diff_text_shows_clients_tasks_and_reasons(second_round: RoundDiff) -> N
 
 
 def test_task_without_active_client_is_drawn_as_a_dash() -> None:
-    text = draw([diff_assignors(results(), ("HA", "sticky"), 1)], 80, color=False)
+    text = draw(diff_assignors(results(), ("HA", "sticky"), 1), 80)
     assert "0_10   b    – (b)\n" in text
     assert "reason" not in text
     assert "only HA" in text
@@ -118,14 +123,12 @@ def test_recorded_decision_steps_are_shown() -> None:
     diff = diff_rounds(results({RECORDED: HA_ROUNDS}), RECORDED, 2)
     steps = ("to b, the least loaded client: 1.5 tasks per thread",)
     assert [task.steps for task in diff.tasks] == [steps, (steps[0].replace("to b", "to c"),), ()]
-    assert "to a standby or warm-up: to b, the least loaded client: 1.5 tasks per thread\n" in draw(
-        [diff], 140, color=False
-    )
+    assert "to a standby or warm-up: to b, the least loaded client: 1.5 tasks per thread\n" in draw(diff, 140)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_drawn_as_text(name: str) -> None:
-    text = draw([diff_rounds(results({RECORDED: HA_ROUNDS}, a=name), RECORDED, 2)], 400, color=False)
+    text = draw(diff_rounds(results({RECORDED: HA_ROUNDS}, a=name), RECORDED, 2), 400)
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
     assert "lost" in text
 
@@ -133,11 +136,11 @@ def test_hostile_names_are_drawn_as_text(name: str) -> None:
 def test_initial_assignment_is_named_and_steps_without_a_reason_start_without_a_colon() -> None:
     change = TaskChange("0_0", (), ("a",), None, ("round-robin placed it on a",))
     initial = replace(diff_rounds(results(), "HA", 2), tasks=(change,), clients=(), num_tasks=1)
-    text = draw([initial], 100, color=False)
+    text = draw(initial, 100)
     assert "1 of 1 tasks assigned for the first time." in text
     assert "a         round-robin placed it on a\n" in text
 
 
 def test_each_time_of_two_assignors_has_its_label() -> None:
-    lines = draw([diff_assignors(results(), ("HA", "sticky"), 1)], 80, color=False).splitlines()
-    assert [line.split(": ")[0] for line in lines[1:3]] == ["HA", "sticky"]
+    lines = draw(diff_assignors(results(), ("HA", "sticky"), 1), 80).splitlines()
+    assert [line.split(": ")[0] for line in lines[2:4]] == ["– HA", "– sticky"]
