@@ -91,7 +91,7 @@ def recommend(
     from assignor_sim.api.loading import load
     from assignor_sim.api.recommendations import recommend as find_configs
     from assignor_sim.text_files import STANDARD, check_output, write_text
-    from reports.render.terminal.recommendation import render
+    from reports.render.recommendation import render
 
     with exit_on_error(OSError):
         check_output(output, "-o")

@@ -13,7 +13,7 @@ from pipeline.advise.objective import parse_limits
 from pipeline.advise.recommender import RecommendationRequest, recommend
 from pipeline.advise.space import STANDBYS
 from reports.analysis.recommendation import Recommendation, SettingChange
-from reports.render.terminal.recommendation import render
+from reports.render.recommendation import render
 from scenarios.load import loads
 from tests.pipeline.advise.shop_space import SHOP, space_of
 from tests.pipeline.advise.synthetic_runs import Formula, SyntheticRuns, evaluator_of, noise
@@ -176,7 +176,7 @@ def test_json_contains_changes_gain_and_steps() -> None:
 
 
 def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ValueError, match="table, json, csv, markdown, properties"):
+    with pytest.raises(ValueError, match="table, json, csv, markdown"):
         render(recommend_for_shop(with_standbys)[0], "xml")
 
 
