@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from assignors.containment.limits import CallLimits
     from assignors.java.hash_order import CollectionOrder
-    from reports.render.terminal.facts import FactTable
+    from reports.document import Report
     from scenarios.problems import Problem
 
 _SHOWN_DIFFERENCES = 10
@@ -146,7 +146,8 @@ class AgreementCounts:
 
     def print(self, stream: TextIO, format_: options.OutputFormat) -> None:
         """Print one row per assignor and strategy, and the differences; the first ones only, except as JSON."""
-        options.print_in_format(format_, text=self._text, record=self._record, tables=self._tables, stream=stream)
+        record = {"counts": self._rows(), "differences": self.different}
+        options.print_report(format_, self._report(), lambda: record, stream)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -160,39 +161,20 @@ class AgreementCounts:
             for (assignor, strategy), compared in sorted(self.compared.items())
         ]
 
-    def _record(self) -> dict[str, Any]:
-        return {"counts": self._rows(), "differences": self.different}
+    def _report(self) -> Report:
+        from reports.document import Block, Paragraph, Points, Report, ReportColumn, ReportSection, ReportTable
 
-    def _tables(self) -> list[FactTable]:
-        from reports.render.terminal.facts import FactTable
-
-        keys = ("assignor", "strategy", "compared", "identical", "different")
-        tables = [FactTable("counts", "Problems", {key: key for key in keys}, self._rows())]
-        if self.different:
-            rows = [{"difference": line} for line in self._first_differences()]
-            tables.append(FactTable("differences", "Differences", {"difference": "difference"}, rows))
-        return tables
-
-    def _first_differences(self) -> list[str]:
-        lines = [line[:_MAX_CHARS] for line in self.different[:_SHOWN_DIFFERENCES]]
-        if len(self.different) > _SHOWN_DIFFERENCES:
-            lines.append(f"… and {len(self.different) - _SHOWN_DIFFERENCES} more")
-        return lines
-
-    def _text(self) -> str:
-        from rich.text import Text
-
-        from reports.render.terminal.console import grid, lines
-
-        if not self.compared:
-            return "nothing to compare: no problem has an expected assignment\n"
-        table = grid()
-        table.padding = (0, 2, 0, 0)
-        for header in ("assignor", "strategy", "compared", "identical", "different"):
-            table.add_column(Text(header), justify="left" if header in ("assignor", "strategy") else "right")
-        for row in self._rows():
-            table.add_row(*(Text(str(value)) for value in row.values()))
+        names, counts = ("assignor", "strategy"), ("compared", "identical", "different")
+        columns = [
+            *(ReportColumn(key, key) for key in names),
+            *(ReportColumn(key, key, is_number=True) for key in counts),
+        ]
         total, agreed = self.compared.total(), self.agreed.total()
-        table.add_section()
-        table.add_row("all", "", str(total), str(agreed), str(total - agreed))
-        return lines([table, *(Text(line, no_wrap=True, overflow="ignore") for line in self._first_differences())])
+        rows = [list(map(str, row.values())) for row in self._rows()]
+        table = ReportTable("counts", columns, rows, ["all", "", *map(str, (total, agreed, total - agreed))])
+        nothing = "" if rows else "nothing to compare: no problem has an expected assignment"
+        differences = [line[:_MAX_CHARS] for line in self.different[:_SHOWN_DIFFERENCES]]
+        if len(self.different) > _SHOWN_DIFFERENCES:
+            differences.append(f"… and {len(self.different) - _SHOWN_DIFFERENCES} more")
+        blocks: list[Block] = [Paragraph(nothing), table, Points(differences)]
+        return Report("Comparison with the expected assignments", [ReportSection("counts", "", blocks, leads=True)])

@@ -21,6 +21,7 @@ from assignor_sim.console.messages import DIFFERENT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reports.document import Report
 
 SPARK_COMMANDS: Final = (
     "aggregate",
@@ -186,38 +187,42 @@ def doctor(
     from dataclasses import asdict
 
     from reports.render.terminal.console import terminal_width
-    from reports.render.terminal.facts import FactTable
 
     checks = check_machine(terminal_width(None))
     records = [{**asdict(check), "status": check.status} for check in checks]
-    keys = ("status", "name", "found", "problem", "commands")
-    table = FactTable("checks", "Checks", dict(zip(keys, keys, strict=True)), records)
-    options.print_in_format(format_, text=lambda: _text(checks), record=lambda: records, tables=lambda: [table])
+    options.print_report(format_, _report(checks, records), lambda: records)
     if any(check.status == "missing" for check in checks):
         raise typer.Exit(DIFFERENT)
 
 
-def _text(checks: Sequence[Check]) -> str:
-    """Return a line per check, then what is missing and which commands are affected."""
-    from rich.text import Text
+def _report(checks: Sequence[Check], records: Sequence[Mapping[str, object]]) -> Report:
+    """Return a row per check, then what is missing and which commands are affected."""
+    from reports.analysis.cells import Cell
+    from reports.document import (
+        Block,
+        Paragraph,
+        Report,
+        ReportColumn,
+        ReportRow,
+        ReportSection,
+        ReportTable,
+        records_table,
+    )
 
-    from reports.analysis.text import printable
-    from reports.render.terminal.console import BAD, GOOD, QUIET, grid, lines
-
-    table = grid()
-    table.padding = (0, 2, 0, 0)
-    table.show_header = False
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1, overflow="fold")
-    for check in checks:
-        about = Text(printable(check.found))
-        if check.problem:
-            about.append(f"{'; ' if check.found else ''}{printable(check.problem)}")
-        if check.commands:
-            about.append(f"\nneeded by: {', '.join(check.commands)}", QUIET)
-        style = {"OK": GOOD, "missing": BAD}.get(check.status, "")
-        table.add_row(Text(check.status, style), Text(check.name), about)
+    emphases = {"OK": "good", "missing": "bad"}
+    rows: list[ReportRow] = [
+        [
+            Cell(check.status, emphasis=emphases.get(check.status, "")),
+            check.name,
+            Cell(
+                "; ".join(filter(None, (check.found, check.problem))),
+                (f"needed by: {', '.join(check.commands)}",) if check.commands else (),
+            ),
+        ]
+        for check in checks
+    ]
+    columns = [ReportColumn(title.lower(), title) for title in ("Status", "What", "Found")]
+    keys = {key: key for key in ("status", "name", "found", "problem", "commands")}
     missing = [check for check in checks if check.status == "missing"]
     affected = sorted({command for check in missing for command in check.commands})
     if any(not check.commands for check in missing):
@@ -226,4 +231,9 @@ def _text(checks: Sequence[Check]) -> str:
         result = f"All commands work except {', '.join(affected)}."
     else:
         result = "All commands work."
-    return lines([table, Text(), Text(result)])
+    blocks: list[Block] = [
+        records_table("checks", keys, records),
+        Paragraph(result),
+        ReportTable("machine", columns, rows, has_notes=True, only=("terminal", "markdown")),
+    ]
+    return Report("This machine", [ReportSection("checks", "", blocks, leads=True)])

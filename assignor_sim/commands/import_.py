@@ -6,17 +6,17 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assignor_sim.console import options
-from assignor_sim.console.messages import exit_on_error, fitted, print_remark
+from assignor_sim.console.messages import exit_on_error, print_remark
 from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import ImportedScenario
-    from reports.render.terminal.facts import FactTable
+    from reports.document import Report
 
 MEASURED_S = 5.0
 """Default of `--seconds`; equals `assignor_sim.api.cluster_import.MEASURED_S`, whose import is slow."""
@@ -123,27 +123,25 @@ def _write(out: Path, imported: ImportedScenario, format_: options.OutputFormat)
     for warning in imported.warnings:
         print_remark("warning", warning)
     stream = sys.stderr if out == _STANDARD_OUTPUT else sys.stdout
-    options.print_in_format(
-        format_,
-        text=lambda: "".join(f"{line}\n" for line in _lines(out, imported, stream)),
-        record=lambda: _record(out, imported),
-        tables=lambda: _tables(out, imported),
-        stream=stream,
-    )
+    report = _report(out, imported)
+    options.print_report(format_, report, lambda: _record(out, imported), stream)
 
 
-def _lines(out: Path, imported: ImportedScenario, stream: TextIO) -> Iterator[str]:
-    """Yield what was imported, in lines that fit a terminal; the command that runs it is last, and never broken."""
+def _report(out: Path, imported: ImportedScenario) -> Report:
+    """Return what was imported, and the command that runs it, which is never broken."""
     from assignor_sim.api.cluster_import import rounds_path
+    from reports.document import Block, CodeLines, Points, Report, ReportSection, records_table
 
-    remarks = (f"{kind}: {text}" for kind, text in _remarks(imported))
-    yield from (fitted(line, stream) for line in (imported.summary, *imported.remarks, *remarks))
-    if out == _STANDARD_OUTPUT:
-        return
-    yield f"scenario: {out}"
-    if imported.history is not None:
-        yield f"{len(imported.history.rebalances)} logged rebalances: {rounds_path(out)}"
-    yield shlex.join(["assignor-sim", "run", str(out)])
+    counts = {key: value for key, value in _record(out, imported).items() if not isinstance(value, list)}
+    files = [] if out == _STANDARD_OUTPUT else [f"scenario: {out}"]
+    if files and imported.history is not None:
+        files.append(f"{len(imported.history.rebalances)} logged rebalances: {rounds_path(out)}")
+    blocks: list[Block] = [
+        records_table("imported", {key: key for key in counts}, [counts], ("csv", "markdown")),
+        Points([*imported.remarks, *(f"{kind}: {text}" for kind, text in _remarks(imported)), *files]),
+        *([CodeLines([shlex.join(["assignor-sim", "run", str(out)])], "sh")] if files else []),
+    ]
+    return Report(imported.summary, [ReportSection("imported", "", blocks, leads=True)])
 
 
 def _remarks(imported: ImportedScenario) -> Iterator[tuple[str, str]]:
@@ -169,14 +167,3 @@ def _record(out: Path, imported: ImportedScenario) -> dict[str, Any]:
         "notes": list(imported.scenario.notes),
         "warnings": list(imported.warnings),
     }
-
-
-def _tables(out: Path, imported: ImportedScenario) -> list[FactTable]:
-    from reports.render.terminal.facts import FactTable
-
-    row = {key: value for key, value in _record(out, imported).items() if not isinstance(value, list)}
-    remarks = [{"kind": kind, "text": text} for kind, text in _remarks(imported)]
-    return [
-        FactTable("imported", "Observed", {key: key for key in row}, [row]),
-        FactTable("remarks", "Remarks", {"kind": "kind", "text": "text"}, remarks),
-    ]

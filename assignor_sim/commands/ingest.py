@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +12,12 @@ from assignor_sim.console import options
 from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
 from assignor_sim.console.messages import exit_on_error
 from assignor_sim.console.progress import show_progress
-from reports.analysis.text import printable
+from reports.analysis.text import plain_text
 from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from pipeline.ingest.run import IngestResult
-    from reports.render.terminal.facts import FactTable
+    from reports.document import Report
 
 
 generate = typer.Typer(cls=GroupWithHelp, no_args_is_help=True, rich_markup_mode="rich")
@@ -111,7 +110,6 @@ def cluster(
 
 
 _MAX_GROUPS = 10
-_NAME_WIDTH = 40
 
 
 def ingest(
@@ -185,10 +183,6 @@ def ingest(
         _print_result(result, out, format_)
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) < _NAME_WIDTH else f"{name[: _NAME_WIDTH - 2]}…"
-
-
 def _milliseconds(interval: str | None) -> int | None:
     from pipeline.errors import IngestError
     from scenarios.language.units import parse_duration_ms
@@ -206,16 +200,7 @@ def _milliseconds(interval: str | None) -> int | None:
 
 def _print_result(result: IngestResult, out: str, format_: options.OutputFormat) -> None:
     """Print the number of rows by table, and warnings."""
-    from reports.render.terminal.facts import FactTable
-
-    rows = [{"table": name, "rows": count} for name, count in result.tables.items()]
-    table = FactTable("tables", "Tables", {"table": "table", "rows": "rows"}, rows)
-    options.print_in_format(
-        format_,
-        text=lambda: _text(result, out),
-        record=lambda: {"out": out, **result.counts},
-        tables=lambda: [table, *_lag_tables(result)],
-    )
+    options.print_report(format_, _report(result, out), lambda: {"out": out, **result.counts})
     if result.without_partitions:
         print(
             f"warning: {len(result.without_partitions):,} topics have metrics per topic only and get no rates, because "
@@ -235,33 +220,34 @@ def _print_result(result: IngestResult, out: str, format_: options.OutputFormat)
         print(f"warning: {quarantined:,} rows or dumps could not be read: see {out}/quarantine", file=sys.stderr)
 
 
-def _lag_tables(result: IngestResult) -> list[FactTable]:
-    from reports.render.terminal.facts import FactTable
+def _report(result: IngestResult, out: str) -> Report:
+    from reports.analysis.cells import Cell
+    from reports.document import Block, Paragraph, Points, Report, ReportColumn, ReportRow, ReportSection, ReportTable
 
-    if not result.lags:
-        return []
-    columns = {
-        "group": "group",
-        "topics": "topics",
-        "mean_records": "mean lag",
-        "max_records": "highest of a partition",
-    }
-    return [FactTable("lags", "Lag of consumer groups in records", columns, [asdict(lag) for lag in result.lags])]
-
-
-def _text(result: IngestResult, out: str) -> str:
-    text = "".join(f"{name:<12}{rows:>15,} rows\n" for name, rows in result.tables.items())
-    if result.lags:
-        text += f"\n{'Lag of consumer groups, records':<{_NAME_WIDTH}}{'mean':>16}{'highest of a partition':>24}\n"
-        worst = sorted(result.lags, key=lambda lag: (-lag.mean_records, lag.group))
-        for lag in worst[:_MAX_GROUPS]:
-            text += f"{_shortened(printable(lag.group)):<{_NAME_WIDTH}}{lag.mean_records:>16,}{lag.max_records:>24,}\n"
-        if len(worst) > _MAX_GROUPS:
-            text += f"{len(worst) - _MAX_GROUPS:,} other groups are less behind\n"
-    text += f"\nTables: {out}\n"
+    columns = [ReportColumn("table", "table"), ReportColumn("rows", "rows", is_number=True)]
+    rows: list[ReportRow] = [[name, Cell(f"{count:,}", value=count)] for name, count in result.tables.items()]
+    facts = []
     if result.rows:
         ignored = f", {result.ignored:,} of other metrics ignored" if result.ignored else ""
-        text += f"{result.rows:,} rows of time series read{ignored}\n"
+        facts.append(f"{result.rows:,} rows of time series read{ignored}")
     if result.new_files is not None:
-        text += f"{result.new_files:,} new files, {result.seen_files:,} already ingested\n"
-    return text
+        facts.append(f"{result.new_files:,} new files, {result.seen_files:,} already ingested")
+    lag_columns = [
+        ReportColumn("group", "group"),
+        ReportColumn("topics", "topics", only=("markdown",)),
+        ReportColumn("mean_records", "mean", is_number=True),
+        ReportColumn("max_records", "highest of a partition", is_number=True),
+    ]
+    worst = sorted(result.lags, key=lambda lag: (-lag.mean_records, lag.group))
+    lags = [[lag.group, plain_text(lag.topics), f"{lag.mean_records:,}", f"{lag.max_records:,}"] for lag in worst]
+    hidden = len(lags) - _MAX_GROUPS
+    blocks: list[Block] = [
+        ReportTable("lags", lag_columns, lags[:_MAX_GROUPS], only=("terminal",)),
+        Paragraph(f"{hidden:,} other groups are less behind" if hidden > 0 else "", only=("terminal",)),
+        ReportTable("lags", lag_columns, lags, only=("markdown",)),
+    ]
+    sections = [
+        ReportSection("tables", "", [ReportTable("tables", columns, rows), Points(facts)], leads=True),
+        ReportSection("lags", "Lag of consumer groups in records", blocks),
+    ]
+    return Report(f"Tables: {out}", sections)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assignor_sim.console import options
-from assignor_sim.console.messages import BAD_INPUT, exit_on_error, exit_with_error, print_error
+from assignor_sim.console.messages import BAD_INPUT, exit_on_error, exit_with_error, print_error, print_message
 
 if TYPE_CHECKING:
     from scenarios.sampling.blueprint import Blueprint
@@ -98,16 +99,14 @@ def validate(
         if format_ is options.OutputFormat.TABLE:
             print(f"{file}: OK ({scenario.name})")
             for warning in scenario.warnings:
-                print(f"  warning: {warning}")
+                print_message(f"  warning: {warning}", sys.stdout)
             for note in notes:
-                print(f"  note: {note}")
+                print_message(f"  note: {note}", sys.stdout)
     if format_ is not options.OutputFormat.TABLE:
-        from reports.render.terminal.facts import FactTable, render
+        from reports.document import records_report
 
-        titles = ("file", "valid", "name", "errors", "warnings", "notes")
-        print(
-            render([FactTable("files", "Files", dict(zip(titles, titles, strict=True)), rows)], format_.value), end=""
-        )
+        keys = ("file", "valid", "name", "errors", "warnings", "notes")
+        options.print_report(format_, records_report("Scenario files", keys, rows), lambda: rows)
     if has_errors:
         raise typer.Exit(BAD_INPUT)
 

@@ -30,7 +30,7 @@ def record(
     Example: [bold]assignor-sim record scenarios/*.yaml[/bold]
     """
     from assignor_sim.api import regression
-    from reports.render.terminal.facts import FactTable, render
+    from reports.document import records_report
 
     rows: list[dict[str, str]] = []
     with exit_on_error(OSError):
@@ -47,8 +47,7 @@ def record(
             if format_ is options.OutputFormat.TABLE:
                 print(f"{target}: {outcome}")
     if format_ is not options.OutputFormat.TABLE:
-        table = FactTable("files", "Stored results", {"file": "file", "outcome": "outcome"}, rows)
-        print(render([table], format_.value), end="")
+        options.print_report(format_, records_report("Stored results", ("file", "outcome"), rows), lambda: rows)
 
 
 class VerifyFormat(StrEnum):
