@@ -76,9 +76,11 @@ class SweepResult:
         return pd.read_parquet(path)
 
     def __str__(self) -> str:
-        from reports.render.terminal.sweep import draw
+        from reports.render.report_formats import report_text
+        from reports.render.sweep import sweep_report
+        from reports.render.terminal.console import terminal_width
 
-        return draw(self.summary, expectations=[str(count) for count in self.expectations])
+        return report_text(sweep_report(self.summary, list(map(str, self.expectations)), width=terminal_width(None)))
 
     def __repr__(self) -> str:
         return f"<SweepResult of {self.runs} runs in {self.directory}>"

@@ -15,7 +15,6 @@ from assignor_sim.console.progress import show_run_progress
 
 if TYPE_CHECKING:
     from pipeline.sweep.stop_rule import StopRule
-    from reports.render.terminal.facts import FactTable
     from scenarios.sweeps.prepared import PreparedSweep
 
 
@@ -42,14 +41,15 @@ def aggregate(
     """
     from pipeline.aggregate import aggregate as aggregate_sweeps
     from pipeline.session import connect
-    from reports.render.terminal.sweep import draw, tables
+    from reports.render.sweep import sweep_report
+    from reports.render.terminal.console import terminal_width
 
     with (
         exit_on_error(),
         connect(master, options.parse_spark_conf(conf), py_files or ()) as spark,
     ):
         summary = aggregate_sweeps(spark, directories, out, baseline)
-    options.print_in_format(format_, text=lambda: draw(summary), record=lambda: summary, tables=lambda: tables(summary))
+    options.print_report(format_, sweep_report(summary, width=terminal_width(None)), lambda: summary)
 
 
 class ComparedPairs(StrEnum):
@@ -115,7 +115,9 @@ def sweep(
     from assignor_sim.api.sweeps import sweep as run_sweep
     from pipeline.session import connect
     from pipeline.sweep.stop_rule import StopRule
-    from reports.render.terminal.sweep import tables
+    from reports.document import Report, ReportSection, records_table
+    from reports.render.sweep import sweep_report
+    from reports.render.terminal.console import terminal_width
     from scenarios.language.errors import SweepError
 
     with exit_on_error():
@@ -128,12 +130,10 @@ def sweep(
         elif between is not ComparedPairs.ASSIGNORS or baseline_setting:
             raise SweepError("--between and --baseline-setting need --until-significant METRIC")
         if dry_run:
-            options.print_in_format(
-                format_,
-                text=lambda: f"{prepared}{_fewer(rule)}\n",
-                record=lambda: _plan(prepared),
-                tables=lambda: [_table(prepared)],
-            )
+            plan = _plan(prepared)
+            table = records_table("sweep", {key: key for key in plan}, [plan], ("csv", "markdown"))
+            planned = Report(f"{prepared}{_fewer(rule)}", [ReportSection("sweep", "", [table])])
+            options.print_report(format_, planned, lambda: plan)
         elif format_ is options.OutputFormat.TABLE:
             print(f"{prepared}{_fewer(rule)}", flush=True)
         for remark in prepared.remarks:
@@ -160,18 +160,16 @@ def sweep(
             raise typer.Exit(INTERRUPTED) from None
     if result.failed:
         print_error(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs")
-    options.print_in_format(
-        format_,
-        text=lambda: f"{result}\nTables: {out}\n",
-        record=lambda: {
-            "out": out,
-            "runs": result.runs,
-            "failed": result.failed,
-            "expectations": [count.record() for count in result.expectations],
-            **result.summary,
-        },
-        tables=lambda: tables(result.summary),
-    )
+    record = {
+        "out": out,
+        "runs": result.runs,
+        "failed": result.failed,
+        "expectations": [count.record() for count in result.expectations],
+        **result.summary,
+    }
+    expectations = list(map(str, result.expectations))
+    report = sweep_report(result.summary, expectations, out=out, width=terminal_width(None))
+    options.print_report(format_, report, lambda: record)
     if result.failed:
         raise typer.Exit(RUN_FAILED)
 
@@ -190,11 +188,3 @@ def _plan(prepared: PreparedSweep) -> dict[str, object]:
         "seeds": list(prepared.sweep.seeds),
         "runs": prepared.total,
     }
-
-
-def _table(prepared: PreparedSweep) -> FactTable:
-    """Return the number of runs as a table with one row."""
-    from reports.render.terminal.facts import FactTable
-
-    row = _plan(prepared)
-    return FactTable("sweep", prepared.sweep.name, {key: key for key in row}, [row])

@@ -17,7 +17,8 @@ from pipeline.aggregate.stored_sweeps import StoredSweep
 from pipeline.aggregate.summary import build_summary, scenario_front
 from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.sweeps.conclusion import conclude_sweeps
-from reports.render.terminal.sweep import draw
+from reports.render.report_formats import report_text
+from reports.render.sweep import sweep_report
 
 pytestmark = pytest.mark.answers
 
@@ -91,7 +92,11 @@ def test_claims_are_true_of_all_combinations(seed: int) -> None:
     summary, cells = random_summary(seed)
     [scenario], [conclusion] = summary["scenarios"], conclude_sweeps(summary)
     objectives, several = scenario["objectives"], len(summary["sweeps"]) > 1
-    assert draw(summary, 80, color=False).rstrip().endswith(conclusion.findings[-1].split()[-1])
+    assert (
+        report_text(sweep_report(summary, width=80), 80, color=False)
+        .rstrip()
+        .endswith(conclusion.findings[-1].split()[-1])
+    )
     if not cells:
         assert [finding.partition(":")[0] for finding in conclusion.findings] == ["No combination to recommend"]
         return
