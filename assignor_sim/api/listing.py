@@ -1,21 +1,56 @@
-"""What `assignor-sim list` lists: one table of facts per topic."""
+"""What `assignor-sim list` lists, by topic."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from assignors import registry
 from assignors.consumers import registry as consumer_registry
-from reports.render.terminal.facts import FactTable
+from reports.analysis.text import plain_text
+from reports.document import Block, Paragraph, ReportColumn, ReportTable
 from scenarios.load import Scenario, load
 from scenarios.resolution.expectations import Fix, KnownProblem
 from scenarios.shipped import list_scenarios, list_sweeps
 
+_MAX_CHARS: Final = 40
 
-def _assignors() -> FactTable:
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What can be named, of one kind.
+
+    Attributes:
+        title: title above the rows.
+        columns: title of each column by key; the first column names the row. A column without a title has none in
+            terminals.
+        rows: the values by key; JSON has all of them, the other formats those of the columns. Options of the command
+            line are on further lines of a value.
+        note: a sentence below the rows; empty if there is none.
+    """
+
+    title: str
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+
+    def blocks(self) -> list[Block]:
+        """Return the rows and the note for a report."""
+        columns = [ReportColumn(key, title or key, header=title) for key, title in self.columns.items()]
+        rows = [[_text(row.get(key)) for key in self.columns] for row in self.rows]
+        return [ReportTable("listing", columns, rows, is_list=True), Paragraph(self.note, "note")]
+
+
+def _text(value: Any) -> str:
+    """Return a value as text, with long items of a list as paragraphs."""
+    is_long = isinstance(value, list) and any(len(str(item)) > _MAX_CHARS for item in value)
+    return ";\n".join(map(str, value)) if is_long else plain_text(value)
+
+
+def _assignors() -> Listing:
     rows: list[dict[str, Any]] = [
         {
             "assignor": info.name,
@@ -38,10 +73,10 @@ def _assignors() -> FactTable:
         "kafka_version": "Equal to Kafka",
     }
     note = "NAME@RELEASE is an assignor in one Kafka release, as in high_availability@4.1; NAME alone, in the newest."
-    return FactTable("assignors", "Assignors", columns, rows, note)
+    return Listing("Assignors", columns, rows, note)
 
 
-def _consumers() -> FactTable:
+def _consumers() -> Listing:
     rows: list[dict[str, Any]] = [
         {
             "assignor": info.name,
@@ -62,17 +97,17 @@ def _consumers() -> FactTable:
         "kafka_version": "Equal to Kafka",
     }
     note = "Both protocols have an assignor 'range'. NAME@RELEASE is that of one Kafka release, as in uniform@4.0.0."
-    return FactTable("consumers", "Assignors of consumer groups", columns, rows, note)
+    return Listing("Assignors of consumer groups", columns, rows, note)
 
 
-def _scenarios() -> FactTable:
+def _scenarios() -> Listing:
     rows = [
         {"scenario": path.stem, "description": _first_sentence(scenario.description)} for path, scenario in _shipped()
     ]
-    return FactTable("scenarios", "Shipped scenarios", {"scenario": "Scenario", "description": ""}, rows)
+    return Listing("Shipped scenarios", {"scenario": "Scenario", "description": ""}, rows)
 
 
-def _problems() -> FactTable:
+def _problems() -> Listing:
     rows = [_problem(path.stem, scenario.problem) for path, scenario in _shipped() if scenario.problem is not None]
     columns = {
         "scenario": "Scenario",
@@ -81,7 +116,7 @@ def _problems() -> FactTable:
         "tickets": "Tickets",
         "fixes": "Fix",
     }
-    return FactTable("problems", "Known problems, each with a shipped scenario", columns, rows)
+    return Listing("Known problems, each with a shipped scenario", columns, rows)
 
 
 def _problem(name: str, problem: KnownProblem) -> dict[str, Any]:
@@ -100,7 +135,7 @@ def _fix(fix: Fix) -> str:
     return "\n".join((f"{fix.change}{assignor}", *options))
 
 
-def _sweeps() -> FactTable:
+def _sweeps() -> Listing:
     from scenarios.language.yaml_reader import read_yaml
 
     rows = []
@@ -115,10 +150,10 @@ def _sweeps() -> FactTable:
             }
         )
     columns = {"sweep": "Sweep", "description": "", "scenario": "Scenario", "factors": "Factors"}
-    return FactTable("sweeps", "Shipped sweeps", columns, rows, "Run one with assignor-sim sweep NAME --out DIR.")
+    return Listing("Shipped sweeps", columns, rows, "Run one with assignor-sim sweep NAME --out DIR.")
 
 
-def _strategies() -> FactTable:
+def _strategies() -> Listing:
     from assignors.replicas.registry import built_in
 
     rows = [
@@ -131,10 +166,10 @@ def _strategies() -> FactTable:
         for info in built_in()
     ]
     columns = {"strategy": "Strategy", "summary": "", "moves": "Moves", "tool": "Reimplements"}
-    return FactTable("strategies", "Broker strategies of plan", columns, rows)
+    return Listing("Broker strategies of plan", columns, rows)
 
 
-def _metrics() -> FactTable:
+def _metrics() -> Listing:
     from reports.analysis.metrics import ALL_METRICS
 
     rows = [
@@ -148,16 +183,16 @@ def _metrics() -> FactTable:
         }
         for metric in ALL_METRICS.values()
     ]
-    return FactTable("metrics", "Metrics", {"metric": "Metric", "title": "", "value": "Value"}, rows)
+    return Listing("Metrics", {"metric": "Metric", "title": "", "value": "Value"}, rows)
 
 
-def _releases() -> FactTable:
+def _releases() -> Listing:
     rows = [
         {"release": release, "assignors": [info.name for info in registry.built_in() if release in info.releases]}
         for release in _known_releases()
     ]
     note = "assignor-sim releases shows what changes between two."
-    return FactTable("releases", "Kafka releases of the assignors", {"release": "Release", "assignors": ""}, rows, note)
+    return Listing("Kafka releases of the assignors", {"release": "Release", "assignors": ""}, rows, note)
 
 
 def _known_releases() -> list[str]:
@@ -173,7 +208,7 @@ def _first_sentence(text: str) -> str:
     return " ".join(text.split()).split(". ")[0].removesuffix(".")
 
 
-TOPICS: Final[Mapping[str, Callable[[], FactTable]]] = {
+TOPICS: Final[Mapping[str, Callable[[], Listing]]] = {
     "assignors": _assignors,
     "consumers": _consumers,
     "scenarios": _scenarios,
@@ -183,4 +218,4 @@ TOPICS: Final[Mapping[str, Callable[[], FactTable]]] = {
     "metrics": _metrics,
     "releases": _releases,
 }
-"""Builds the table of each topic."""
+"""Builds the listing of each topic."""

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console import options
-from assignor_sim.console.messages import exit_on_error
+from assignor_sim.console.messages import exit_on_error, exit_with_error
 from assignor_sim.console.progress import show_progress
 
 
@@ -64,8 +64,16 @@ def list_(
     Example: [bold]assignor-sim list problems[/bold]
     """
     from assignor_sim.api.listing import TOPICS
-    from reports.render.terminal.facts import render
+    from reports.document import Report, ReportSection
 
-    tables = [build() for name, build in TOPICS.items() if topic in (None, name)]
-    with exit_on_error():
-        print(render(tables, format_.value), end="")
+    listings = {name: build() for name, build in TOPICS.items() if topic in (None, name)}
+    if topic is not None:
+        listing = listings[topic]
+        report = Report(listing.title, [ReportSection(topic, "", listing.blocks())])
+        options.print_report(format_, report, lambda: listing.rows)
+    elif format_ is options.OutputFormat.CSV:
+        exit_with_error(f"csv holds one table (choose one of: {', '.join(listings)})")
+    else:
+        sections = [ReportSection(name, one.title, one.blocks()) for name, one in listings.items()]
+        report = Report("What can be named", sections)
+        options.print_report(format_, report, lambda: {name: one.rows for name, one in listings.items()})

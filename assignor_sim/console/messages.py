@@ -182,7 +182,7 @@ _USAGE_MESSAGES: Final[tuple[tuple[str, Callable[..., str]], ...]] = (
 
 
 _INPUT_ERROR: Final = re.compile(
-    "(Aggregate|Assignor|Bill|Column|Corpus|CostReport|Explanation|FactFormat|Faults|Format|Frontier|Generate|Ingest|Lock|"
+    "(Aggregate|Assignor|Bill|Column|Corpus|CostReport|Explanation|Faults|Format|Frontier|Generate|Ingest|Lock|"
     "Observation|Pool|Problem|Recommend|Results|RunLookup|Scenario|Schedule|Spark|StoredResults|StoredScenario|Sweep|"
     "Table|Tolerance|UnknownRelease|Unreadable)Error"
 )

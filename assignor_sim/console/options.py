@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from assignors.containment.limits import CallLimits
     from reports.document import Report
-    from reports.render.terminal.facts import FactTable
 
 _Properties = TypeVar("_Properties")
 
@@ -332,33 +331,6 @@ def requested_session(master: str | None, conf: Sequence[str] | None, py_files: 
 
     with connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as session:
         yield session
-
-
-def print_in_format(
-    format_: OutputFormat,
-    *,
-    text: Callable[[], str],
-    record: Callable[[], Any],
-    tables: Callable[[], Sequence[FactTable]],
-    stream: TextIO | None = None,
-) -> None:
-    """Print a result.
-
-    `text`: returns the text for terminals, which ends with a newline. `record`: returns the JSON-serializable record.
-    `tables`: returns the tables for Markdown; CSV has the first. `stream`: the stream; standard output by default.
-    """
-    from assignor_sim.text_files import json_text
-
-    if format_ is OutputFormat.TABLE:
-        shown = text()
-    elif format_ is OutputFormat.JSON:
-        shown = json_text(record())
-    else:
-        from reports.render.terminal.facts import render
-
-        listed = list(tables())
-        shown = render(listed[:1] if format_ is OutputFormat.CSV else listed, format_.value)
-    print(shown, end="", file=stream)
 
 
 def print_report(
