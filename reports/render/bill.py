@@ -86,8 +86,7 @@ def _answer(bill: MonthlyBill, check: BillCheck | None) -> Iterator[Paragraph | 
         facts.append(("All changes", f"{usd(together.usd)} instead of {usd(bill.total.usd)}."))
     if check is not None:
         facts.append(("Cost report", "".join(verdict(check))))
-    if facts:
-        yield Facts(facts, only=_DOCUMENTS)
+    yield Facts(facts, only=_DOCUMENTS)
 
 
 def _with_share(part: Transfers, bill: MonthlyBill) -> str:
@@ -197,7 +196,7 @@ def _savings(bill: MonthlyBill) -> ReportSection:
         setting = change or "all of the above"
         rows.append([Cell(title, (setting,)), setting, amount, share, then])
     reasons = not_simulated(bill)
-    blocks: list[Block] = [ReportTable("savings", columns, rows), *([Paragraph(reasons, "note")] if reasons else [])]
+    blocks: list[Block] = [ReportTable("savings", columns, rows), Paragraph(reasons, "note")]
     sentence = "Each line is a run of its own with that change, not an estimate."
     return ReportSection("savings", "What would save (each simulated)", blocks, sentence, has_heading=False)
 

@@ -38,8 +38,7 @@ def _violations(found: FuzzReport) -> Iterator[Block]:
         size = one.size or "did not recur when the case was run again"
         place = _place(one.file, size, one.seed, f"case {one.case}" if one.is_new else "known from the corpus")
         texts.append(f"{one.invariant}: {one.message}; {place}")
-    if texts:
-        yield Points(texts, only=("terminal",))
+    yield Points(texts, only=("terminal",))
 
 
 def _place(file: str | None, size: ScenarioSize | str, seed: int, found: str) -> str:

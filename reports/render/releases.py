@@ -36,8 +36,7 @@ def _sections(changes: ReleaseChanges) -> Iterator[ReportSection]:
         "the released classes on random problems."
     )
     yield ReportSection("notes", "", [Paragraph(note, "note")])
-    if findings := conclude_releases(changes):
-        yield ReportSection("conclusion", "Conclusion", [Points(findings)])
+    yield ReportSection("conclusion", "Conclusion", [Points(conclude_releases(changes))])
 
 
 def _answers(changes: ReleaseChanges) -> Iterator[Block]:

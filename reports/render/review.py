@@ -166,11 +166,9 @@ def _invariants(review: ReviewReport) -> ReportSection:
     blocks: list[Block] = [
         _table("invariants", headers, broken, _TEXT),
         _table("invariants", headers, rows, ("page",)),
+        Points(_violation_lines(review)),
+        Points(of_base, only=("page",)),
     ]
-    if examples := _violation_lines(review):
-        blocks.append(Points(examples))
-    if of_base:
-        blocks.append(Points(of_base, only=("page",)))
     for small in review.shrunk:
         summary = f"Smallest scenario that violates {small.invariant}: {_size(small)}"
         content: list[Block] = [Paragraph(small.message), CodeLines(small.text.splitlines(), "yaml")]
@@ -214,9 +212,8 @@ def _metrics(review: ReviewReport) -> Iterator[ReportSection]:
     yield ReportSection("metrics", "Metrics over all families", blocks, has_heading=False)
     gap_headers = ("family", "base", "head", "base worst", "head worst", "base optimal", "head optimal", "proven")
     table = _table("gaps", gap_headers, gaps, _SCREEN)
-    yield ReportSection(
-        "gaps", "Gap to the optimum", [table, *([Paragraph(_GAP_NOTE, "note", only=_SCREEN)] if gaps else [])]
-    )
+    note = Paragraph(_GAP_NOTE if gaps else "", "note", only=_SCREEN)
+    yield ReportSection("gaps", "Gap to the optimum", [table, note])
     # The interval is in the other formats: the table has to fit into 80 columns.
     columns = [number for number, header in enumerate(_FINDING_HEADERS) if header != "95 % CI"]
     cells = ([row[column] for column in columns] for row in map(_finding_row, found[:_MAX_ROWS]))
