@@ -96,6 +96,30 @@ def test_clients_restart_in_the_requested_order(order: str, clients: tuple[str, 
     assert _disturbances(scale_out, bounce)[1] == RollingBounce(10 * MINUTE, clients, 30_000, 60_000)
 
 
+@pytest.mark.parametrize(
+    ("order", "absent"),
+    [
+        ("listed", "app-0, app-2, late"),
+        ("reversed", "late, app-2, app-0"),
+        ("by_rack", "app-0, late, app-2"),
+        ("shuffled", "app-0, app-2, late"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["rolling_bounce: {", "upgrade: {to: 4.4, "])
+def test_absent_clients_are_listed_in_restart_order_and_unknown_ones_as_written(
+    kind: str, order: str, absent: str
+) -> None:
+    leave = "{at: 5m, leave: {clients: [app-2, app-0]}}"
+    bounce = f"{{at: 10m, {kind}clients: [app, nobody, late, no], order: {order}}}}}"
+    path = f"events[1].{kind.partition(':')[0]}.clients"
+    hint = "(clients: app-0, app-1, app-2, app, late)"
+    assert [mistake.partition(": ")[2] for mistake in mistakes_in(with_events(leave, bounce))] == [
+        f"{path}[1]: unknown client 'nobody' {hint}",
+        f"{path}[3]: unknown client 'no' {hint}",
+        f"{path}: absent at 10m: {absent}",
+    ]
+
+
 def test_by_rack_restart_begins_with_the_rack_of_the_first_client() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: [app-1, app], order: by_rack}}"
     text = with_events(bounce).replace("count: 3, racks: [az1, az2, az3], t", "count: 7, racks: [az1, az2, az3], t")
