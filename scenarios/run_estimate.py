@@ -12,9 +12,9 @@ from typing import Final
 
 from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.sampling.event_plans import HOUR_MS, ChurnPlan, PlannedEvent, RollingBouncePlan
+from scenarios.sampling.event_sampling import EventPlan, PlannedEvent
 from simulator.plurals import counted
-from simulator.world.disturbances import Join, Leave, RollingBounce
+from simulator.world.disturbances import Join, Leave
 from simulator.world.group_configs import GroupProtocol
 
 _RUN_MS = 8.0
@@ -163,15 +163,9 @@ def _rebalances(scenario: Scenario, spec: AssignorSpec) -> float:
 
 def _changes(event: PlannedEvent) -> float:
     """Return how many times an event changes the group, about: clients that it changes together count as one."""
-    match event:
-        case RollingBouncePlan(clients=clients) | RollingBounce(clients=clients):
-            return len(clients)
-        case Join(clients=clients, every_ms=every_ms) | Leave(clients=clients, every_ms=every_ms) if every_ms:
-            return len(clients)
-        case ChurnPlan(at_ms=at_ms, until_ms=until_ms, crashes_per_h=crashes_per_h, joins_per_h=joins_per_h):
-            changes_per_h = (1 if event.down_ms is None else 2) * crashes_per_h + joins_per_h
-            return changes_per_h * (until_ms - at_ms) / HOUR_MS
-    return 1.0
+    if isinstance(event, EventPlan):
+        return event.num_changes
+    return len(event.clients) if isinstance(event, Join | Leave) and event.every_ms else 1.0
 
 
 def _seconds(scenario: Scenario, spec: AssignorSpec) -> float:

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
+from scenarios.events.event_entry import EventEntry
 from scenarios.language.application_entries import ApplicationSection, ClientEntry, HostEntry, name_workload
 from scenarios.language.client_configs import AssignorEntryConfigs
 from scenarios.language.cluster_entries import ClusterSection
 from scenarios.language.consumer_entries import MAX_GROUPS, ConsumerGroupEntry
-from scenarios.language.event_entries import EventEntry
 from scenarios.language.fields import (
     AssignorParameter,
     Duration,

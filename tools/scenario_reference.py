@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from scenarios.events.event_entry import EVENTS
 from scenarios.schema import format_json_schema
 
 BASE = Path(__file__).parent.parent / "docs" / "examples" / "shop.yaml"
@@ -140,58 +141,7 @@ events:
   - {at: 30m, scale_out: {clients: new}}
   - {at: 6h, rolling_bounce: {clients: app, down: 30s, pause: 2m}}
 """,
-    "StaggeredClientsEvent": "events:\n  - {at: 30m, scale_out: {clients: new, every: 1m}}\n",
-    "LeaveEvent": "events:\n  - {at: 30m, scale_in: {clients: [app-4, app-5], every: 5m, leaves_group: true}}\n",
-    "CrashEvent": "events:\n  - {at: 30m, crash: {clients: app, pick: 1, down: 10m}}\n",
-    "RollingBounceEvent": "events:\n  - {at: 30m, rolling_bounce: {clients: app, down: 30s, pause: 2m}}\n",
-    "RollingUpdateEvent": """\
-events:
-  - at: 30m
-    rolling_update: {clients: app, kind: stateful_set, volume: zonal, start_after: 15s, ready_after: 1m}
-""",
-    "NodeDrainEvent": "events:\n  - {at: 30m, node_drain: {clients: [app-0, app-3], max_unavailable: 1, close: 8s}}\n",
-    "SpotInterruptionEvent": "events:\n  - {at: 30m, spot_interruption: {clients: app-0, notice: 2m, replace: 3m}}\n",
-    "RackOutageEvent": "events:\n  - {at: 30m, rack_outage: {rack: az1, down: 30m}}\n",
-    "BrokerLossEvent": "events:\n  - {at: 30m, broker_loss: {brokers: [0], down: 20m}}\n",
-    "BrokerBounceEvent": "events:\n  - {at: 30m, broker_bounce: {brokers: [0, 1, 2, 3, 4, 5], down: 1m, pause: 2m}}\n",
-    "UpgradeEvent": """\
-cluster:
-  kafka: "4.3"
-  brokers: {count: 6, racks: [az1, az2, az3]}
-  topics:
-    - {name: orders, partitions: 24, replication_factor: 2, bytes_per_s: 40 MB/s}
-events:
-  - {at: 30m, upgrade: {brokers: "4.4", down: 1m, pause: 2m}}
-""",
-    "ReplicaMoveEvent": "events:\n  - {at: 30m, replica_move: {topic: orders, partition: 0, replicas: [4, 5]}}\n",
-    "PartitionsAddedEvent": """\
-application:                                   # without stores: changelogs do not get partitions
-  id: shop
-  subtopologies:
-    - sources: [orders]
-events:
-  - {at: 30m, partitions_added: {topic: orders, partitions: 36}}
-""",
-    "ReassignmentEvent": """\
-events:
-  - at: 30m
-    reassignment: {strategy: exact_flow, remove_brokers: [5], throttle: 50 MB/s}
-""",
-    "ConfigChangeEvent": """\
-events:
-  - {at: 30m, config_change: {configs: {rack.aware.assignment.strategy: min_traffic}}}
-""",
-    "TrafficEvent": "events:\n  - {at: 30m, traffic: {factor: 2}}\n",
-    "ChurnEvent": "events:\n  - {at: 30m, churn: {clients: app, crashes: 1/h, down: 5m, until: 6h}}\n",
-    "AutoscaleEvent": """\
-traffic:
-  hourly: [0.5, 0.5, 0.5, 0.5, 0.8, 1.2, 1.2, 1.2, 1.2, 0.8, 0.5, 0.5,
-           0.5, 0.5, 0.5, 0.5, 0.8, 1.2, 1.2, 1.2, 1.2, 0.8, 0.5, 0.5]
-events:
-  - {at: 30m, autoscale: {clients: [app, new], bytes_per_s: 7 MB/s, min: 4}}
-""",
-    "ReplaceThreadEvent": "events:\n  - {at: 30m, replace_thread: {clients: app-0}}\n",
-    "StreamThreadsEvent": "events:\n  - {at: 30m, stream_threads: {clients: app, threads: 6}}\n",
+    **{event.__name__: event.example for event in EVENTS.values()},
     "AssignorSettings": _ASSIGNORS,
     "AssignorReleases": _RELEASES,
     "ProblemEntry": """\
@@ -283,8 +233,6 @@ PAGES: Mapping[str, tuple[str, str]] = {
 }
 """Title and introduction of each page, by the end of its file name."""
 
-SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
-
 PLAIN_TYPES = {"integer": "number", "number": "number", "boolean": "true or false"}
 
 SECTIONS = {
@@ -321,26 +269,10 @@ SECTIONS = {
     "ProducerConfigs": "other_traffic.producers[].configs",
     "OtherGroupEntry": "other_traffic.groups[]",
     "EventEntry": "events[]",
-    "StaggeredClientsEvent": "events[].join, scale_out",
-    "LeaveEvent": "events[].leave, scale_in",
-    "CrashEvent": "events[].crash",
-    "RollingBounceEvent": "events[].rolling_bounce",
-    "RollingUpdateEvent": "events[].rolling_update",
-    "NodeDrainEvent": "events[].node_drain",
-    "SpotInterruptionEvent": "events[].spot_interruption",
-    "RackOutageEvent": "events[].rack_outage",
-    "BrokerLossEvent": "events[].broker_loss",
-    "BrokerBounceEvent": "events[].broker_bounce",
-    "UpgradeEvent": "events[].upgrade",
-    "ReplicaMoveEvent": "events[].replica_move",
-    "PartitionsAddedEvent": "events[].partitions_added",
-    "ReassignmentEvent": "events[].reassignment",
-    "ConfigChangeEvent": "events[].config_change",
-    "TrafficEvent": "events[].traffic",
-    "ChurnEvent": "events[].churn",
-    "AutoscaleEvent": "events[].autoscale",
-    "ReplaceThreadEvent": "events[].replace_thread",
-    "StreamThreadsEvent": "events[].stream_threads",
+    **{
+        event.__name__: f"events[].{', '.join(kind for kind in EVENTS if EVENTS[kind] is event)}"
+        for event in EVENTS.values()
+    },
     "AssignorSettings": "assignors[]",
     "AssignorReleases": "assignors[].kafka",
     "AssignorEntryConfigs": "assignors[].configs",

@@ -19,8 +19,9 @@ from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout,
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import SettingChange
 from scenarios.checkup.situations import Document, LeftOut, Situation
+from scenarios.events.event_entry import FAILURES
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.resolution.config_warnings import FAILURES, describe_default_factor
+from scenarios.resolution.config_warnings import describe_default_factor
 from scenarios.run_estimate import count_tasks
 from simulator.plurals import counted
 

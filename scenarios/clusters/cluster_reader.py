@@ -17,6 +17,7 @@ import numpy as np
 from assignors.model.ids import TopicPartition
 from assignors.replicas.retention import parse_retention
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, TopicRetention
+from scenarios.events.partition_reassignment import to_replica_broker
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, parse_reassignment
@@ -27,7 +28,6 @@ from scenarios.language.errors import Mistake, ScenarioError, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.load import load, loads
 from scenarios.resolution.measured_traffic import read_measured_traffic
-from scenarios.sampling.event_sampling import to_replica_broker
 from simulator.plurals import counted
 from simulator.world.world import Cluster
 

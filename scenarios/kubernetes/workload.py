@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from scenarios.kubernetes.objects import ManifestNode
+from scenarios.language.application_entries import ClientEntry, PodsEntry
 from scenarios.language.errors import format_list, format_value
-from simulator.world.pod_events import MINIMUM_GRACE_MS, PodController, Volume
+from simulator.world.pod_events import MINIMUM_GRACE_MS, Closing, LagScaling, PodController, PodTemplate, Volume
 
 ZONE_LABELS: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _SCHEDULING: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -301,3 +302,63 @@ def _selects(selector: ManifestNode, labels: dict[str, str]) -> bool:
         if not holds:
             return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedWorkload:
+    """A workload of a scenario.
+
+    `index`: the position of its entry in `clients`. `entry`: with the number of pods, their names and racks. `pods`:
+    what the scenario says about pods. `replicas`: how many pods are up at the start. `budget`: how many pods evictions
+    may make unavailable; None for no limit. `scaling`: its autoscaler by lag. `notes`: what was assumed or is not
+    modeled.
+    """
+
+    index: int
+    entry: ClientEntry
+    manifest: WorkloadManifest
+    pods: PodsEntry
+    replicas: int
+    budget: int | None
+    scaling: LagScaling | None
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the clients."""
+        return self.entry.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all pods, by ordinal."""
+        return tuple(f"{self.entry.name}-{number}" for number in range(self.entry.count or 0))
+
+    @property
+    def volume(self) -> Volume:
+        """Where the state directories are."""
+        return self.manifest.volume if self.pods.volume is None else Volume(self.pods.volume)
+
+    @property
+    def pre_stop_ms(self) -> int:
+        """The duration of the preStop hook."""
+        return self.manifest.pre_stop_ms if self.pods.pre_stop is None else self.pods.pre_stop
+
+    @property
+    def template(self) -> PodTemplate:
+        """How its pods start and stop when their number changes."""
+        keeps = self.manifest.keeps_volume_when_scaled or self.volume is not self.manifest.volume
+        return PodTemplate(
+            self.manifest.controller,
+            self.pods.start_after,
+            self.pods.ready_after,
+            self.manifest.min_ready_ms,
+            Closing(self.pods.leaves_group, self.pods.close, self.pre_stop_ms, self.manifest.grace_ms),
+            self.volume if keeps else Volume.NONE,
+            self.manifest.is_parallel,
+        )
+
+    @property
+    def times(self) -> Mapping[str, int]:
+        """The keys of an event that say when pods start and are ready."""
+        ready_ms = self.pods.ready_after + self.manifest.min_ready_ms
+        return {"start_after": self.pods.start_after, "ready_after": ready_ms}

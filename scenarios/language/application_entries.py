@@ -8,7 +8,6 @@ from pydantic import Field
 
 from scenarios.language.client_configs import MAX_TAGS, StreamsConfigs
 from scenarios.language.cluster_entries import GroupOverrides
-from scenarios.language.event_entries import CloseTime, LeavesGroup, ReadyAfter, StartAfter, VolumeName
 from scenarios.language.fields import (
     Duration,
     KafkaRelease,
@@ -46,6 +45,33 @@ UNNAMED: Final = "(workload)"
 """The name of clients from a manifest until the manifest has been read."""
 
 _CLIENTS: Final = "clients"
+
+LeavesGroup = Annotated[
+    bool | None,
+    Field(
+        description="Whether clients leave the group when they close: CloseOptions LEAVE_GROUP or REMAIN_IN_GROUP "
+        "(Kafka 4.2 and newer). By default they remain, unless internal.leave.group.on.close is set (4.1 and older). "
+        "Dynamic members of a streams group leave; from Kafka 4.4 on, they remain with false."
+    ),
+]
+CloseTime = Annotated[
+    Duration,
+    Field(
+        description="Duration of KafkaStreams.close: the final commit, flushing and closing the stores. No task of the "
+        "client runs during that time."
+    ),
+]
+StartAfter = Annotated[
+    Duration,
+    Field(
+        description="Time until a new pod's process starts, counted from the end of the old one (in a Deployment: "
+        "from the creation of the new pod): scheduling, image pull, start of the JVM."
+    ),
+]
+ReadyAfter = Annotated[
+    Duration, Field(description="Time from the start of a process until its pod is ready (with minReadySeconds).")
+]
+VolumeName = Literal["zonal", "local", "none"]
 
 
 class PodsEntry(ScenarioSection):

@@ -248,6 +248,7 @@ PartitionCount = PositiveInt
 """The number of partitions of a topic."""
 
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]
+BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
 
 LeaderId = Annotated[
     int,

@@ -34,6 +34,10 @@ class KafkaReleases:
     brokers: str | None
     clients: str | None
 
+    def upgraded_to(self, new: KafkaReleases) -> KafkaReleases:
+        """Return the releases after an upgrade, in which None is for who is not upgraded."""
+        return KafkaReleases(new.brokers or self.brokers, new.clients or self.clients)
+
 
 def parse_release(text: str) -> tuple[int, int, int]:
     """Return major, minor and patch (the last one if not stated); raise UnknownReleaseError if it is not supported."""

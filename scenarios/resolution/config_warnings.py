@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from assignors.model.configs import RackAwareStrategy
+from scenarios.events.closing_event import LEAVE_ON_CLOSE
+from scenarios.events.event_entry import listed_events
+from scenarios.events.scenario_event import ClosingContext
 from scenarios.language.application_entries import ClientEntry
-from scenarios.language.client_configs import AssignorConfigs
 from scenarios.language.cluster_entries import parse_topic_configs
 from scenarios.language.errors import format_list, format_value
-from scenarios.language.event_entries import ClosingEvent, PodClosingEvent, RollingUpdateEvent, SpotInterruptionEvent
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import (
     NEWEST,
-    can_remain_in_streams_group,
     has_leave_group_config,
     has_transactional_stores,
     parse_release,
@@ -31,20 +31,17 @@ from scenarios.language.validation import SourceMap
 from scenarios.references import CLUSTER, Brokers, ResolvedClients
 from scenarios.resolution.application import APPLICATION
 from scenarios.resolution.assignors import AssignorSpec
-from scenarios.sampling.blueprint import Blueprint, ClientBlueprint, TopicBlueprint, TopicDefaults
-from scenarios.sampling.event_plans import BrokerUpgradePlan, TrafficProfile
+from scenarios.resolution.events import ResolvedEvents
+from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
 from scenarios.schema import ScenarioDocument
 from simulator.brokers.replication_progress import lagging_brokers
 from simulator.brokers.safe_restarts import unsafe_restarts
 from simulator.plurals import counted
-from simulator.world.disturbances import BrokerBounce, TrafficChange
+from simulator.world.disturbances import TrafficChange
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.layout import lay_out
-from simulator.world.pod_events import Closing
 from simulator.world.world import Subtopology
 
-FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
-"""The events in which brokers fail or restart."""
 _BUSY_SHARES: Final = 2
 """A task is named as busy if it gets this many times the even share of a thread."""
 
@@ -79,7 +76,7 @@ def warn_about_default_factor(
 
     It decides which failures of brokers stop tasks, and which partitions rack-aware assignors count as cross-rack.
     """
-    fails = any(getattr(event, kind) is not None for _, event in valid_entries(document.events) for kind in FAILURES)
+    fails = any(event.brokers_fail for _, _, event in listed_events(document.events))
     is_rack_aware = any(spec.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE for spec in assignors)
     defaulted = blueprint.topics_with_default_factor()
     if defaulted and len(blueprint.brokers) > 1 and (fails or is_rack_aware):
@@ -118,9 +115,7 @@ def warn_about_unlimited_processing(blueprint: Blueprint, seed: int, source_map:
         )
 
 
-def warn_about_replication(
-    blueprint: Blueprint, seed: int, paths: Sequence[ScenarioPath], profile: TrafficProfile, source_map: SourceMap
-) -> None:
+def warn_about_replication(blueprint: Blueprint, seed: int, events: ResolvedEvents, source_map: SourceMap) -> None:
     """Warn about replicas that cannot keep up with what is produced, and about restarts that do not wait for replicas.
 
     `seed` places the replicas.
@@ -133,21 +128,18 @@ def warn_about_replication(
         for topic in blueprint.topics
     )
     may_lag = copied > min((broker.replication_bytes_per_s for broker in blueprint.brokers), default=0)
-    restarts = [
-        BrokerBounce(event.at_ms, event.brokers, event.down_ms, event.pause_ms)
-        for event in blueprint.events
-        if isinstance(event, BrokerBounce | BrokerUpgradePlan)
-    ]
-    has_restarts = sum(len(event.brokers) for event in restarts) > 1
+    restarts = events.broker_restarts()
+    has_restarts = sum(len(bounce.brokers) for _, bounce in restarts) > 1
     if not may_lag and not has_restarts:
         return
     world = replace(blueprint, events=()).world(seed)
     if lagging := lagging_brokers(world, traffic) if may_lag else ():
         label = "brokers that replicate less than is produced for their replicas, which leave the in-sync set"
         source_map.add_warning((*CLUSTER, "brokers"), format_list(label, lagging, max_names=6))
-    unsafe_events = unsafe_restarts(world, restarts, profile.changes) if has_restarts else []
+    bounces = [bounce for _, bounce in restarts]
+    unsafe_events = unsafe_restarts(world, bounces, events.profile.changes) if has_restarts else []
     for position, unsafe in enumerate(unsafe_events):
-        event, path = restarts[unsafe.number], paths[unsafe.number]
+        path, event = restarts[unsafe.number]
         safe = None if unsafe.safe_ms is None else format_duration(unsafe.safe_ms)
         if unsafe.place == 0:
             path, stops = (*path[:-1], "at"), f"stops at {format_duration(event.at_ms)},"
@@ -160,9 +152,6 @@ def warn_about_replication(
         source_map.add_warning(path, f"{condition}broker {event.brokers[unsafe.place]} {problem}; {remedy}")
 
 
-_CONFIG: Final = "internal.leave.group.on.close"
-
-
 def warn_about_closing(
     document: ScenarioDocument, clients: ResolvedClients, assignors: Sequence[AssignorSpec], source_map: SourceMap
 ) -> None:
@@ -170,116 +159,20 @@ def warn_about_closing(
 
     `document`: valid; `assignors`: those to compare, whose group protocols may differ.
     """
-    own = GroupProtocol(document.application.configs.group_protocol)
-    protocols = {spec.protocol or own for spec in assignors} or {own}
-    for path, event in _closing_events(document):
-        stopped = _stopped_clients(event, path, clients, source_map)
-        for key, message in (
-            *_warn_about_grace(event),
-            *_warn_about_membership(event, stopped, document, protocols),
-            *_warn_about_static_members(event, stopped),
-        ):
+    application = document.application
+    own = GroupProtocol(application.configs.group_protocol)
+    protocols = frozenset(spec.protocol or own for spec in assignors)
+    context = ClosingContext(clients, application.kafka, application.configs.leave_group_on_close, protocols)
+    for _, path, event in listed_events(document.events):
+        for key, message in event.closing_warnings(context):
             source_map.add_warning((*path, key), message)
-    configs = document.application.configs
-    if configs.leave_group_on_close and not has_leave_group_config(_release(document)):
-        release = document.application.kafka or f"{NEWEST} by default"
+    if context.leave_group_on_close and not has_leave_group_config(parse_release(application.kafka or NEWEST)):
+        release = application.kafka or f"{NEWEST} by default"
         message = (
             f"does not exist from Kafka 4.2 on (application.kafka: {release}), so clients remain in the group; set "
             "leaves_group: true of events, or application.kafka to the release of the clients"
         )
-        source_map.add_warning((*APPLICATION, "configs", _CONFIG), message)
-
-
-def _closing_events(document: ScenarioDocument) -> Iterator[tuple[ScenarioPath, ClosingEvent | PodClosingEvent]]:
-    for i, entry in valid_entries(document.events):
-        for kind in type(entry).model_fields:
-            event = getattr(entry, kind)
-            if isinstance(event, ClosingEvent | PodClosingEvent):
-                yield ("events", i, kind), event
-
-
-def _warn_about_grace(event: ClosingEvent | PodClosingEvent) -> Iterator[tuple[str, str]]:
-    """Warn about clients that are killed while they close."""
-    closing, key = event.closing(), "grace"
-    if isinstance(event, SpotInterruptionEvent):
-        if not event.reacts:
-            stated = [name for name in ("leaves_group", "pre_stop", "close", "grace") if name in event.model_fields_set]
-            yield from ((name, "has no effect with reacts: false: the clients are killed") for name in stated)
-            return
-        if closing.grace_ms is None or event.notice < closing.grace_ms:
-            key = "notice"
-            closing = Closing(closing.leaves_group, closing.close_ms, closing.pre_stop_ms, event.notice)
-    if closing.is_killed:
-        needed_ms = closing.pre_stop_ms + closing.close_ms
-        parts = "pre_stop and close take" if closing.pre_stop_ms else "close takes"
-        consequence = "lose unflushed state and do not leave the group; set at least"
-        yield (
-            key if key in event.model_fields_set else "close",
-            f"{parts} {format_duration(needed_ms)}, more than {key} ({format_duration(closing.grace_ms or 0)}): "
-            f"clients are killed, {consequence} {key}: {format_duration(needed_ms)}",
-        )
-
-
-def _warn_about_membership(
-    event: ClosingEvent | PodClosingEvent,
-    stopped: Sequence[ClientBlueprint],
-    document: ScenarioDocument,
-    protocols: set[GroupProtocol],
-) -> Iterator[tuple[str, str]]:
-    """Warn about `leaves_group` where the protocol or the release decides otherwise; see `leave_on_close`."""
-    can_remain = can_remain_in_streams_group(_release(document))
-    if event.leaves_group is False and GroupProtocol.STREAMS in protocols and not can_remain:
-        rule = "has no effect with group.protocol: streams before Kafka 4.4: dynamic members always leave on close"
-        yield "leaves_group", f"{rule} (application.kafka: {document.application.kafka or f'{NEWEST} by default'})"
-    release, has_config = document.application.kafka, document.application.configs.leave_group_on_close
-    if (
-        GroupProtocol.CLASSIC not in protocols
-        or event.leaves_group in (None, has_config)
-        or not has_leave_group_config(_release(document))
-        or all(plan.is_static for plan in stopped)
-    ):
-        return
-    if event.leaves_group:
-        rule = (
-            f"CloseOptions.leaveGroup(true) removes static members only; dynamic ones leave only with {_CONFIG}: true"
-        )
-    else:
-        rule = f"dynamic members leave because of {_CONFIG}: true, and CloseOptions cannot keep them"
-    yield "leaves_group", f"before Kafka 4.2 (application.kafka: {release}), {rule}"
-
-
-def _warn_about_static_members(
-    event: ClosingEvent | PodClosingEvent, stopped: Sequence[ClientBlueprint]
-) -> Iterator[tuple[str, str]]:
-    """Warn about static members whose successors do not keep their names on a real platform."""
-    static = [plan.name for plan in stopped if plan.is_static]
-    if not static:
-        return
-    listed = format_list("static members", static, max_names=_MAX_LISTED)
-    if getattr(event, "replacements", None) is not None:
-        if not event.leaves_group:
-            rule = "replacements have other names, so the group waits for the session timeouts of their predecessors"
-            yield "replacements", f"{listed}; {rule}; set leaves_group: true"
-    elif isinstance(event, RollingUpdateEvent) and event.kind == "deployment":
-        rule = (
-            "a Deployment gives new pods new names, but here they keep them; list replacements, or use a stateful_set"
-        )
-        yield "kind", f"{listed}; {rule}"
-
-
-def _stopped_clients(
-    event: ClosingEvent | PodClosingEvent, path: ScenarioPath, clients: ResolvedClients, source_map: SourceMap
-) -> list[ClientBlueprint]:
-    """Return the clients that an event stops."""
-    rack = getattr(event, "rack", None)
-    if rack is not None:
-        return [plan for plan in clients.plans if plan.rack == rack]
-    names = set(clients.find(getattr(event, "clients", None) or (), (*path, "clients"), source_map))
-    return [plan for plan in clients.plans if plan.name in names]
-
-
-def _release(document: ScenarioDocument) -> tuple[int, int, int]:
-    return parse_release(document.application.kafka or NEWEST)
+        source_map.add_warning((*APPLICATION, "configs", LEAVE_ON_CLOSE), message)
 
 
 _CONFIGS: Final[ScenarioPath] = (*APPLICATION, "configs")
@@ -310,11 +203,10 @@ class WarningContext:
         """Yield the values of a config with their paths: those of some assignors, and of each event that sets it."""
         for number in assignors:
             yield self.config_path(number, key), getattr(self.assignors[number].configs, field)
-        for i, event in valid_entries(self.document.events):
-            for kind in ("config_change", "rolling_bounce"):
-                configs: AssignorConfigs | None = getattr(getattr(event, kind), "configs", None)
-                if configs is not None and field in configs.model_fields_set:
-                    yield ("events", i, kind, "configs", key), getattr(configs, field)
+        for _, path, event in listed_events(self.document.events):
+            configs = event.changed_configs
+            if configs is not None and field in configs.model_fields_set:
+                yield (*path, "configs", key), getattr(configs, field)
 
 
 def warn_about_configs(context: WarningContext) -> None:
@@ -364,9 +256,8 @@ def _warn_about_clients_without_racks(context: WarningContext) -> Iterator[tuple
 
     Source: `org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor.validateClientRack`.
     """
-    events = [event.rolling_bounce for _, event in valid_entries(context.document.events)]
     without = [plan.name for plan in context.clients.plans if plan.rack is None or not plan.announces_rack]
-    if not without or any(event is not None and event.client_rack for event in events):
+    if not without or any(event.sets_client_rack for _, _, event in listed_events(context.document.events)):
         return
     reading = [number for number, spec in enumerate(context.assignors) if not spec.info.ignores(_STRATEGY)]
     names = format_list("without it", without, max_names=_MAX_LISTED)

@@ -14,20 +14,21 @@ from assignors.consumer_groups import OfConsumerGroup
 from assignors.consumers.selection import UNIFORM, select_assignor
 from assignors.model.columns import ConsumerProperties
 from assignors.model.ids import TopicPartition
+from scenarios.events.event_entry import EventEntry, listed_events
+from scenarios.events.rolling_bounce import RollingBouncePlan, RolloutConfigs
+from scenarios.events.scenario_event import Releases
 from scenarios.language.application_entries import ClientEntry, SubtopologyEntry, TimesEntry
 from scenarios.language.client_configs import CLASSIC_ONLY, CONSUMER_ONLY, StreamsConfigs, server_assignor_name
 from scenarios.language.consumer_entries import ConsumerClientEntry, ConsumerGroupEntry, ConsumerGroupSection
 from scenarios.language.errors import Mistakes, did_you_mean, format_list, format_value
-from scenarios.language.event_entries import EVENT_KINDS, EventEntry, RollingBounceEvent
 from scenarios.language.fields import InvalidEntry, config_keys, invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
 from scenarios.language.validation import OtherPaths, SourceMap
 from scenarios.references import ResolvedClients
 from scenarios.resolution.assignors import AssignorSpec
-from scenarios.resolution.event_context import Releases
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
-from scenarios.sampling.event_plans import PlannedEvent, RollingBouncePlan
+from scenarios.sampling.event_sampling import PlannedEvent
 from scenarios.schema import DEFAULT_ASSIGNOR, AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from simulator.world.group_configs import GroupProtocol
 
@@ -64,15 +65,15 @@ def first_assignor(entry: ConsumerGroupEntry, clients: Sequence[ClientBlueprint]
 
 def check_rollouts_of_application(document: ScenarioDocument, source_map: SourceMap) -> None:
     """Report configs of consumers that rolling restarts give to Kafka Streams."""
-    for path, _, event in _bounces(document):
+    for path, _, configs in _rollouts(document):
         for key in (_PROTOCOL, _REMOTE):
-            if _is_set(event, key):
+            if _is_set(configs, key):
                 message = (
                     "Kafka does not convert the group of a Kafka Streams application while it runs; stop all clients, "
                     "and describe the application with its new group.protocol"
                 )
                 source_map.add_mistake((*path, key), message)
-        if event.configs.strategies is not None:
+        if configs.strategies is not None:
             message = "Kafka Streams has an assignor of its own; only members of consumer groups list assignors"
             source_map.add_mistake((*path, _STRATEGY), message)
 
@@ -83,6 +84,7 @@ def check_rollouts_of_group(
     events: Sequence[PlannedEvent],
     specs: Sequence[AssignorSpec],
     releases: Releases,
+    source_map: SourceMap,
 ) -> None:
     """Report configs that members refuse, and members that the coordinator rejects or cannot convert.
 
@@ -90,14 +92,13 @@ def check_rollouts_of_group(
     that; a run in which they cannot join fails. `document`: the document of a consumer group; `releases`: the releases
     of brokers and clients in the course of the scenario.
     """
-    source_map = releases.source_map
-    _check_protocols(document, specs, releases)
+    _check_protocols(document, specs, releases, source_map)
     paths: dict[int, ScenarioPath] = {}
-    for path, at_ms, event in _bounces(document):
-        for key in sorted(config_keys(type(event.configs)) - _OF_CONSUMERS):
-            if _is_set(event, key):
+    for path, at_ms, configs in _rollouts(document):
+        for key in sorted(config_keys(type(configs)) - _OF_CONSUMERS):
+            if _is_set(configs, key):
                 source_map.add_mistake((*path, key), "belongs to Kafka Streams; consumers have no such config")
-        if event.configs.strategies is not None:
+        if configs.strategies is not None:
             paths[at_ms] = (*path, _STRATEGY)
     own: dict[str, ScenarioPath] = {}
     for i, entry in valid_entries(document.application.entry.clients):  # type: ignore[attr-defined]
@@ -114,13 +115,13 @@ def check_rollouts_of_group(
                 source_map.add_mistake(path, message)
 
 
-def _check_protocols(document: ScenarioDocument, specs: Sequence[AssignorSpec], releases: Releases) -> None:
+def _check_protocols(
+    document: ScenarioDocument, specs: Sequence[AssignorSpec], releases: Releases, source_map: SourceMap
+) -> None:
     """Report group protocols of members that contradict their other configs, their release or the group."""
-    source_map = releases.source_map
     entries = valid_entries(document.application.entry.clients)  # type: ignore[attr-defined]
     of_clients = [(("clients", i, "configs"), 0, entry.configs) for i, entry in entries]
-    of_bounces = [(path, at_ms, event.configs) for path, at_ms, event in _bounces(document)]
-    for path, at_ms, configs in (*of_clients, *of_bounces):
+    for path, at_ms, configs in (*of_clients, *_rollouts(document)):
         is_consumer = configs.group_protocol == GroupProtocol.CONSUMER.value
         if is_consumer and configs.strategies is not None:
             message = "consumers refuse to start with it if group.protocol is consumer; remove it"
@@ -128,7 +129,8 @@ def _check_protocols(document: ScenarioDocument, specs: Sequence[AssignorSpec], 
         if configs.remote_assignor is not None and not is_consumer:
             message = "applies to members of the consumer protocol only; set group.protocol: consumer beside it"
             source_map.add_mistake((*path, _REMOTE), message)
-        brokers, own = (release or NEWEST for release in releases.at(at_ms))
+        then = releases.at(at_ms)
+        brokers, own = then.brokers or NEWEST, then.clients or NEWEST
         if is_consumer and min(map(parse_release, (brokers, own))) < FIRST_CONSUMER_RELEASE:
             message = (
                 f"Kafka has group.protocol: consumer from 4.0 on (at this time, brokers have {brokers} and consumers "
@@ -201,16 +203,16 @@ class _Steps:
         )
 
 
-def _bounces(document: ScenarioDocument) -> Iterator[tuple[ScenarioPath, int, RollingBounceEvent]]:
-    """Yield the rolling restarts, with the path of their configs and their time in ms."""
-    for i, event in valid_entries(document.events):
-        if event.rolling_bounce is not None:
-            yield ("events", i, "rolling_bounce", "configs"), event.at, event.rolling_bounce
+def _rollouts(document: ScenarioDocument) -> Iterator[tuple[ScenarioPath, int, RolloutConfigs]]:
+    """Yield the configs that clients get by restarts, with their paths and times in ms."""
+    for at_ms, path, event in listed_events(document.events):
+        if isinstance(event.changed_configs, RolloutConfigs):
+            yield (*path, "configs"), at_ms, event.changed_configs
 
 
-def _is_set(event: RollingBounceEvent, key: str) -> bool:
-    fields = type(event.configs).model_fields
-    return any(fields[name].alias == key or name == key for name in event.configs.model_fields_set)
+def _is_set(configs: RolloutConfigs, key: str) -> bool:
+    fields = type(configs).model_fields
+    return any(fields[name].alias == key or name == key for name in configs.model_fields_set)
 
 
 def subscribed_topics(entry: ConsumerGroupEntry) -> Mapping[str, ScenarioPath]:
@@ -312,12 +314,6 @@ def _properties(client: ConsumerClientEntry, entry: ConsumerGroupEntry, topics: 
 
 
 CONSUMERS: Final[ScenarioPath] = ("consumers",)
-
-_ONLY_STREAMS: Final = ("config_change", "replace_thread", "stream_threads")
-"""Events that only applications of Kafka Streams have."""
-
-_OF_ALL: Final = ("traffic",)
-"""Events that concern the application and all groups."""
 
 
 class GroupSourceMap(OtherPaths):
@@ -544,25 +540,24 @@ class _EventRouter:
         everywhere: set[int | None] = {main, *self._group_of.values()}
         if isinstance(entry, InvalidEntry):
             return everywhere
-        kinds = [kind for kind in EVENT_KINDS if getattr(entry, kind) is not None]
-        if len(kinds) != 1:
+        if len(entry.events) != 1:
             return {main}
-        kind, event = kinds[0], getattr(entry, kinds[0])
+        [(kind, event)] = entry.events
         path = ("events", number, kind)
-        if kind in _OF_ALL:
+        if event.is_of_all:
             return everywhere
-        clients = getattr(event, "clients", None)
-        owners = {self._group_of[name] for name in clients or () if name in self._group_of}
+        clients = event.listed_clients
+        owners = {self._group_of[name] for name in clients if name in self._group_of}
         if clients and not owners and len(everywhere) > 1 and is_complete:
             hint = did_you_mean(clients[0], list(self._group_of), "clients")
             source_map.add_mistake((*path, "clients"), f"unknown client {format_value(clients[0])} ({hint})")
             return set()
         if len(owners) > 1:
-            names = format_list("clients", clients or ())
+            names = format_list("clients", clients)
             source_map.add_mistake((*path, "clients"), f"{names} are of several groups; use one event for each group")
             return set()
         places: set[int | None] = owners or {main}
-        if kind in _ONLY_STREAMS and places != {None}:
+        if event.is_of_streams and places != {None}:
             source_map.add_mistake(path, "applies to applications of Kafka Streams only, not to consumer groups")
             return set()
         return places

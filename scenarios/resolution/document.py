@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from assignors.model.configs import AssignmentConfigs
+from scenarios.events.scenario_event import EventContext, Releases
 from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGroupSection
 from scenarios.language.errors import Mistakes, did_you_mean, format_list, format_value
 from scenarios.language.fields import valid_entries
@@ -50,11 +52,8 @@ from scenarios.resolution.consumer_groups import (
     rolled_out,
     with_consumer_properties,
 )
-from scenarios.resolution.event_context import EventContext, Releases
 from scenarios.resolution.events import resolve_events
-from scenarios.resolution.neighbors import without_cluster_events
 from scenarios.resolution.other_traffic import OtherTrafficContext, resolve_other_traffic
-from scenarios.resolution.reassignment_events import check_reassignments
 from scenarios.resolution.running_application import KnownTasks, check_start, resolve_hosts, resolve_tasks
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.resolution.workloads import (
@@ -220,39 +219,40 @@ def resolve_document(
     if has_valid_application:
         known = KnownTasks.of(application.subtopologies, traffic.topics, are_partitions=group is not None)
     task_notes = resolve_tasks(document.clients, clients, known, source_map, has_consumers=group is not None)
+    own_releases = KafkaReleases(document.cluster.kafka, document.application.kafka)
     context = EventContext(
         brokers=cluster.brokers,
         clients=clients,
         topics=traffic.topics,
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
+        num_partitions={name: plan.num_partitions for name, plan in traffic.topics.items()},
         subtopologies=application.subtopologies,
         budget=cluster.budget,
-        traffic=traffic,
+        source_bytes_per_s=traffic.source_bytes_per_s,
         duration_ms=document.duration if source_map.is_valid("duration") else None,
-        releases=Releases(document, source_map),
+        releases=Releases(own_releases, [], partial(_configs_of, document)),
         files=files,
         source_map=source_map,
         mistakes=mistakes,
     )
-    context.releases.check()
     scalings = (workload.scaling for workload in workloads if workload.scaling is not None)
-    events = (*resolve_events(document.events, context), *scalings)
+    resolved = resolve_events(document.events, context, traffic, is_main=is_main)
+    events = (*resolved.planned, *scalings)
     mark_renamed_pods(clients, workloads, events)
     release = document.cluster.kafka
     if group is None:
         check_rollouts_of_application(document, source_map)
         if assignors is None:
-            stated = KafkaReleases(release, document.application.kafka)
             assignors = resolve_assignors(
-                document.assignors, configs, clients, stated, source_map, upgraded=context.releases.upgraded
+                document.assignors, configs, clients, own_releases, source_map, upgraded=context.releases.upgraded
             )
     else:
         first = first_assignor(group, clients.plans)
-        last, _ = context.releases.at(document.duration)
+        last = context.releases.at(document.duration).brokers
         assignors = resolve_consumer_assignors(
             group, release, first, rolled_out(events, group.configs.strategies), source_map, last
         )
-        check_rollouts_of_group(document, clients.plans, events, assignors, context.releases)
+        check_rollouts_of_group(document, clients.plans, events, assignors, context.releases, source_map)
     broker_configs = document.cluster.configs_of_release()
     groups = resolve_group_configs(document.application, broker_configs, document.cluster.kafka, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)
@@ -314,7 +314,7 @@ def resolve_document(
         ),
         group_configs=groups,
         clients=clients.plans,
-        events=events if is_main else without_cluster_events(events),
+        events=events,
         duration_ms=document.duration,
         start=Start(document.application.starts),
         next_rebalance_ms=document.application.next_rebalance,
@@ -323,20 +323,10 @@ def resolve_document(
         other_traffic=other_traffic,
     )
     if not mistakes:
-        paths = {
-            event.at: ("events", i, "reassignment") for i, event in valid_entries(document.events) if event.reassignment
-        }
-        check_reassignments(blueprint, document.seeds[0], paths, source_map)
+        resolved.check_worlds(blueprint, document.seeds[0])
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_default_factor(document, blueprint, assignors, source_map)
-        entries = list(valid_entries(document.events))
-        restarts = [
-            ("events", i, "upgrade" if event.broker_bounce is None else "broker_bounce")
-            for i, event in entries
-            if event.broker_bounce or (event.upgrade and event.upgrade.brokers)
-        ]
-        profile = traffic.profile([(event.at, event.traffic.factor) for _, event in entries if event.traffic])
-        warn_about_replication(blueprint, document.seeds[0], restarts, profile, source_map)
+        warn_about_replication(blueprint, document.seeds[0], resolved, source_map)
         if releases is None:
             warn_about_unlimited_processing(blueprint, document.seeds[0], source_map)
         if group is None and own:
@@ -361,12 +351,16 @@ def _warn_about_unused_releases(
             source_map.add_warning(path, "no effect on the listed assignors: each states its own release in kafka")
 
 
+def _configs_of(document: ScenarioDocument, releases: KafkaReleases) -> Mapping[GroupProtocol, GroupConfigs]:
+    """Return the group configs with other releases of brokers and clients, by protocol."""
+    document = with_releases(document, releases)
+    return group_configs(document.application, document.cluster.configs_of_release(), releases.brokers)
+
+
 def _group_of(
     spec: AssignorSpec, document: ScenarioDocument, groups: Mapping[GroupProtocol, GroupConfigs]
 ) -> GroupConfigs:
     """Return the group configs of the runs with an assignor; `groups` are those with the releases of the scenario."""
     if spec.releases is not None:
-        document = with_releases(document, spec.releases)
-        brokers = document.cluster.configs_of_release()
-        groups = group_configs(document.application, brokers, spec.releases.brokers)
+        groups = _configs_of(document, spec.releases)
     return groups[spec.protocol or GroupProtocol(document.application.configs.group_protocol)]

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scenarios.events.event_entry import listed_events
 from scenarios.language.errors import format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import Blueprint
-from scenarios.sampling.event_plans import BrokerUpgradePlan, PartitionsPlan, PlannedEvent, ReassignmentPlan
+from scenarios.sampling.event_sampling import EventPlan
 from scenarios.schema import ScenarioDocument
 from simulator.world.disturbances import (
     BrokerBounce,
@@ -28,17 +29,11 @@ from simulator.world.world import Broker, Topic, World
 _CLUSTER_DISTURBANCES = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
 
 
-def without_cluster_events(events: Sequence[PlannedEvent]) -> tuple[PlannedEvent, ...]:
-    """Return the events that concern one application: all except those of brokers, racks and replicas."""
-    kinds = (*_CLUSTER_DISTURBANCES, BrokerUpgradePlan, PartitionsPlan, ReassignmentPlan)
-    return tuple(event for event in events if not isinstance(event, kinds))
-
-
 def neighbor_world(main: World, neighbor: World) -> World:
     """Return the world of a neighbor on the cluster of another world.
 
     The brokers, the replicas of topics that both have, the events of brokers and racks, and the duration are those of
-    `main`. The clients, their events (`without_cluster_events`) and the traffic of the application are the neighbor's;
+    `main`. The clients, their events and the traffic of the application are the neighbor's;
     other traffic of the cluster counts for `main` only.
     """
     topics = {**main.cluster.topics, **neighbor.cluster.topics}
@@ -74,9 +69,6 @@ def _with_replicas(topic: Topic, placed: Topic) -> Topic:
     )
 
 
-_CLUSTER_EVENTS = ("rack_outage", "broker_loss", "broker_bounce", "replica_move", "partitions_added", "reassignment")
-
-
 @dataclass(frozen=True, slots=True)
 class MainScenario:
     """The scenario that runs, as its neighbors need it while they are loaded.
@@ -97,12 +89,10 @@ class MainScenario:
     def warn(self, neighbor: ScenarioDocument, folder: Path, source_map: SourceMap) -> None:
         """Warn about what the document of a neighbor has and what does not happen."""
         main = format_value(self.file.name)
-        for i, entry in valid_entries(neighbor.events):
-            upgrades = ["upgrade"] if entry.upgrade is not None and entry.upgrade.brokers is not None else []
-            for kind in (*_CLUSTER_EVENTS, *upgrades):
-                if getattr(entry, kind) is not None:
-                    message = f"does not happen: brokers, racks and replicas have the events of {main} only"
-                    source_map.add_warning(("events", i, kind), message)
+        for _, path, event in listed_events(neighbor.events):
+            if event.is_of_cluster:
+                message = f"does not happen: brokers, racks and replicas have the events of {main} only"
+                source_map.add_warning(path, message)
         if neighbor.other_traffic is not None:
             source_map.add_warning(("other_traffic",), f"does not count: other traffic is that of {main} only")
         listed = [name for _, name in valid_entries(self.document.alongside)]
@@ -170,8 +160,8 @@ def _differences(of: str, one: Blueprint, two: Blueprint) -> Iterator[str]:
             yield f"host {format_value(plan.host)} is in {where}; a host is in one rack"
     read = {topic for part in two.application.subtopologies for topic in part.source_topics}
     for event in one.events:
-        if isinstance(event, PartitionsPlan) and event.topic in read:
-            yield f"reads {format_value(event.topic)}, to which an event adds partitions; only {of} may read it"
+        if isinstance(event, EventPlan) and (conflict := event.conflict(read, of)) is not None:
+            yield conflict
     partitions = {topic.name: topic.num_partitions for topic in one.topics}
     for topic in two.topics:
         if partitions.get(topic.name, topic.num_partitions) != topic.num_partitions:

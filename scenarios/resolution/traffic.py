@@ -17,7 +17,7 @@ from scenarios.references import ImportedContent, ImportedFiles
 from scenarios.resolution.application import ResolvedApplication
 from scenarios.resolution.measured_traffic import FloatArray, MeasuredTopic, MeasuredTraffic, read_measured_traffic
 from scenarios.sampling.blueprint import TopicBlueprint
-from scenarios.sampling.event_plans import HOURS_A_DAY, TrafficProfile
+from scenarios.sampling.traffic_profile import HOURS_A_DAY, TrafficProfile
 from scenarios.schema import TrafficSection
 from simulator.plurals import counted
 from simulator.world.world import Subtopology

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scenarios.events.pod_closing_event import PodClosingEvent
 from scenarios.kubernetes.autoscalers import AutoscalerManifest, read_autoscaler
 from scenarios.kubernetes.objects import ManifestError, ManifestNode, read_objects
 from scenarios.kubernetes.workload import (
+    ResolvedWorkload,
     WorkloadManifest,
     find_workload,
     place_pods,
@@ -21,13 +23,6 @@ from scenarios.kubernetes.workload import (
 )
 from scenarios.language.application_entries import UNNAMED, ClientEntry, PodsEntry
 from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
-from scenarios.language.event_entries import (
-    NodeDrainEvent,
-    PodClosingEvent,
-    RollingUpdateEvent,
-    SpotInterruptionEvent,
-    resolve_pods,
-)
 from scenarios.language.fields import InvalidEntry, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
@@ -35,64 +30,9 @@ from scenarios.language.yaml_reader import MAX_BYTES
 from scenarios.references import CLUSTER, ImportedFiles, ResolvedClients
 from scenarios.resolution.application import APPLICATION, ResolvedApplication
 from scenarios.resolution.cluster import ResolvedCluster
-from scenarios.resolution.pod_events import DEFAULT_PODS
-from scenarios.sampling.event_plans import PlannedEvent
+from scenarios.sampling.event_sampling import PlannedEvent
 from scenarios.schema import ScenarioDocument
-from simulator.world.pod_events import Closing, DeploymentUpdate, LagScaling, PodController, PodTemplate, Volume
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedWorkload:
-    """A workload of a scenario.
-
-    `index`: the position of its entry in `clients`. `entry`: with the number of pods, their names and racks. `pods`:
-    what the scenario says about pods. `replicas`: how many pods are up at the start. `budget`: how many pods evictions
-    may make unavailable; None for no limit. `scaling`: its autoscaler by lag. `notes`: what was assumed or is not
-    modeled.
-    """
-
-    index: int
-    entry: ClientEntry
-    manifest: WorkloadManifest
-    pods: PodsEntry
-    replicas: int
-    budget: int | None
-    scaling: LagScaling | None
-    notes: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the clients."""
-        return self.entry.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of all pods, by ordinal."""
-        return tuple(f"{self.entry.name}-{number}" for number in range(self.entry.count or 0))
-
-    @property
-    def volume(self) -> Volume:
-        """Where the state directories are."""
-        return self.manifest.volume if self.pods.volume is None else Volume(self.pods.volume)
-
-    @property
-    def pre_stop_ms(self) -> int:
-        """The duration of the preStop hook."""
-        return self.manifest.pre_stop_ms if self.pods.pre_stop is None else self.pods.pre_stop
-
-    @property
-    def template(self) -> PodTemplate:
-        """How its pods start and stop when their number changes."""
-        keeps = self.manifest.keeps_volume_when_scaled or self.volume is not self.manifest.volume
-        return PodTemplate(
-            self.manifest.controller,
-            self.pods.start_after,
-            self.pods.ready_after,
-            self.manifest.min_ready_ms,
-            Closing(self.pods.leaves_group, self.pods.close, self.pre_stop_ms, self.manifest.grace_ms),
-            self.volume if keeps else Volume.NONE,
-            self.manifest.is_parallel,
-        )
+from simulator.world.pod_events import DeploymentUpdate, LagScaling, PodController
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,15 +260,14 @@ def complete_events(
     events: list[Any] = list(document.events)
     clients: list[ClientEntry] = list(document.clients)
     for index, entry in valid_entries(document.events):
-        for kind in ("rolling_update", "node_drain", "spot_interruption"):
-            event, path = getattr(entry, kind), ("events", index, kind)
-            if event is None:
+        for kind, event in entry.events:
+            if not isinstance(event, PodClosingEvent):
                 continue
             workload = _workload_of(event, workloads, sum(1 for _ in valid_entries(document.clients)))
             if workload is None:
                 continue
-            known = _known(event, workload, path, source_map)
-            if _needs_successors(event, known, workload):
+            known = event.known_of(workload, ("events", index, kind), source_map)
+            if event.needs_successors(known, workload):
                 # The scheduler places new pods of a Deployment like the old ones.
                 successors = workload.entry.model_copy(update={"name": f"{workload.name}-next", "starts": False})
                 if all(successors.name != client.name for _, client in valid_entries(clients)):
@@ -345,72 +284,9 @@ def _workload_of(
     event: PodClosingEvent, workloads: Sequence[ResolvedWorkload], num_entries: int
 ) -> ResolvedWorkload | None:
     """Return the workload of which all clients of an event are pods."""
-    names = getattr(event, "clients", None)
-    if names is None:  # A drain of a rack, which may have clients of any entry.
+    if not event.listed_clients:  # A drain of a rack, which may have clients of any entry.
         return workloads[0] if len(workloads) == num_entries == 1 else None
     for workload in workloads:
-        if set(names) <= {workload.name, *workload.names}:
+        if set(event.listed_clients) <= {workload.name, *workload.names}:
             return workload
     return None
-
-
-def _known(
-    event: PodClosingEvent, workload: ResolvedWorkload, path: ScenarioPath, source_map: SourceMap
-) -> dict[str, Any]:
-    """Return the keys of an event that a manifest and the section `pods` give."""
-    manifest, pods = workload.manifest, workload.pods
-    known: dict[str, Any] = {
-        "grace": manifest.grace_ms,
-        "pre_stop": workload.pre_stop_ms,
-        "close": pods.close,
-        "leaves_group": pods.leaves_group,
-    }
-    match event:
-        case RollingUpdateEvent():
-            known |= _known_of_update(event, workload, path, source_map)
-        case NodeDrainEvent():
-            known |= {"volume": str(workload.volume), **_times(workload)}
-            if workload.budget == 0 and event.max_unavailable is None:
-                message = f"the PodDisruptionBudget of {manifest.name} allows no eviction, so the drain never ends"
-                source_map.add_mistake(
-                    (*path, "max_unavailable"), f"{message}; set max_unavailable, or change the budget"
-                )
-            elif workload.budget:
-                known["max_unavailable"] = workload.budget
-        case SpotInterruptionEvent():
-            known["volume"] = "zonal" if workload.volume == "zonal" else "none"
-    return known
-
-
-def _times(workload: ResolvedWorkload) -> Mapping[str, int]:
-    ready_ms = workload.pods.ready_after + workload.manifest.min_ready_ms
-    return {"start_after": workload.pods.start_after, "ready_after": ready_ms}
-
-
-def _known_of_update(
-    event: RollingUpdateEvent, workload: ResolvedWorkload, path: ScenarioPath, source_map: SourceMap
-) -> Mapping[str, Any]:
-    manifest = workload.manifest
-    if manifest.controller is PodController.STATEFUL_SET:
-        known = {"kind": "stateful_set", "volume": str(workload.volume), **_times(workload)}
-        if manifest.partition and event.clients == [workload.name]:
-            updated = workload.names[max(0, manifest.partition - manifest.first_ordinal) :]
-            if not updated:
-                message = f"the partition of {manifest.name}, {manifest.partition}, lets no pod be updated"
-                source_map.add_mistake(path, message)
-            return {**known, "clients": list(updated) or event.clients}
-        return known
-    if workload.scaling is not None:
-        message = f"an autoscaler scales {manifest.name}: a rolling update of such a Deployment cannot be simulated"
-        source_map.add_mistake(path, f"{message}; name a manifest without the autoscaler")
-    surge, missing = manifest.max_surge or DEFAULT_PODS, manifest.max_unavailable or DEFAULT_PODS
-    return {"kind": "deployment", "max_surge": surge, "max_unavailable": missing, **_times(workload)}
-
-
-def _needs_successors(event: PodClosingEvent, known: Mapping[str, Any], workload: ResolvedWorkload) -> bool:
-    if not isinstance(event, RollingUpdateEvent) or event.replacements is not None or workload.scaling is not None:
-        return False
-    surge = event.max_surge or known.get("max_surge")
-    pods = workload.replicas if event.clients == [workload.name] else len(event.clients)
-    is_deployment = (event.kind or known.get("kind")) == "deployment"
-    return is_deployment and surge is not None and resolve_pods(surge, pods, rounds_up=True) > 0

@@ -11,8 +11,7 @@ from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TopicId
 from scenarios.language.cluster_entries import parse_topic_configs
-from scenarios.sampling.event_plans import PlannedEvent
-from scenarios.sampling.event_sampling import place_replicas, realize_events
+from scenarios.sampling.event_sampling import PlannedEvent, place_replicas, realize_events
 from simulator.random_streams import random_stream
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.world import (
@@ -219,4 +218,4 @@ class Blueprint:
             other_traffic=self.other_traffic,
         )
         stream = self.application.id if is_neighbor else None
-        return replace(world, disturbances=realize_events(self.events, world, seed, stream))
+        return replace(world, disturbances=realize_events(self.events, world, stream))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.sampling.event_plans import TrafficProfile
+from scenarios.sampling.traffic_profile import TrafficProfile
 from simulator.world.disturbances import Crash, Disturbance, Join, Leave, RollingBounce, TrafficChange
 from tests.scenarios.scenario_texts import load_text, with_events
 

@@ -13,9 +13,8 @@ from assignors.replicas import registry
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, ReplicaAssignor
 from assignors.replicas.planning import PlanError
 from assignors.replicas.state import ClusterState
+from scenarios.events.partition_reassignment import NoPlanError, ReassignmentPlan, plan_reassignment
 from scenarios.load import Scenario, loads
-from scenarios.sampling.event_plans import ReassignmentPlan
-from scenarios.sampling.event_sampling import NoPlanError, plan_reassignment
 from simulator.timeline import replicas_at
 from simulator.world.disturbances import LeaderElection, Reassignment
 from simulator.world.world import World

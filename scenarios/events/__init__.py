@@ -1,0 +1,1 @@
+"""The kinds of events: one file for each, with all that a scenario and its resolution know about it."""
