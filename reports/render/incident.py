@@ -155,7 +155,7 @@ def _moved_noun(report: IncidentReport) -> str:
 def _what_ifs(report: IncidentReport, states: Sequence[WhatIf]) -> Iterator[Block]:
     night = [what_if for what_if in report.what_ifs if what_if.basis == "night"]
     if night:
-        yield Paragraph("The night, simulated", "heading")
+        yield Paragraph("The night, simulated", "heading", only=() if states else _DOCUMENTS)
         yield Paragraph(
             "A simulation of the recorded joins, leaves and crashes. Compare a change with “simulated, unchanged”, and "
             "that row with “recorded” to see how far the simulation can be trusted.",
