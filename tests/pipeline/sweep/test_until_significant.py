@@ -22,8 +22,9 @@ from pipeline.worker import simulate_chunks
 from reports.analysis.sweeps.aggregated_sweep import command, read_sweep
 from reports.analysis.sweeps.conclusion import describe_stops
 from reports.analysis.sweeps.sweep_directory import read_aggregate
+from reports.render.report_formats import report_text
+from reports.render.sweep import sweep_report
 from reports.render.sweep_page import sweep_sections
-from reports.render.terminal.sweep import draw
 from scenarios.language.errors import SweepError
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
@@ -153,7 +154,7 @@ def test_reports_compare_shared_seeds_and_say_what_stopped(spark: SparkSession, 
     assert "Seeds stopped for 1 of 2 pairs" in text
     assert "1 after 8 of 16 seeds" in text
     assert "first 8 seeds" in text
-    assert text.split(":")[0] in " ".join(draw(summary, 120, color=False).split())
+    assert text.split(":")[0] in " ".join(report_text(sweep_report(summary), 120, color=False).split())
     page = read_sweep(read_aggregate(whole))
     assert sweep_sections([page])[0].context["stops"] == text
     assert command(page, "legacy_sticky").count("--seed") == 8
