@@ -110,12 +110,14 @@ class Configs:
         assignment_interval_ms: `group.streams.assignment.interval.ms`.
         session_timeout_ms: `group.streams.session.timeout.ms`.
         num_standby_replicas: `group.streams.num.standby.replicas`.
+        heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`, which members learn with each answer.
     """
 
     initial_delay_ms: int = 3_000
     assignment_interval_ms: int = 1_000
     session_timeout_ms: int = 45_000
     num_standby_replicas: int = 0
+    heartbeat_interval_ms: int = 5_000
 
 
 class State(Enum):
@@ -211,6 +213,8 @@ class StreamsCoordinator(Generic[M]):
     events: list[Event] = field(default_factory=list)
     is_delayed: bool = False
     is_configured: bool = False
+    _broker_configs: Configs = field(init=False)
+    _group_configs: dict[str, int] | None = None
     _targeted_at_ms: int | None = None
     _num_standby_replicas: int | None = None
     _exists: bool = False
@@ -220,10 +224,22 @@ class StreamsCoordinator(Generic[M]):
     _active: dict[Task, Hashable] = field(default_factory=dict)
     _copies: tuple[dict[Task, set[Hashable]], dict[Task, set[Hashable]]] = field(default_factory=lambda: ({}, {}))
 
-    def configure(self, num_standby_replicas: int) -> None:
-        """Set the dynamic config `streams.num.standby.replicas` of the group; the next heartbeat detects a change."""
-        configs = Configs() if self.rules.hides_broker_configs else self.configs
-        self.configs = replace(configs, num_standby_replicas=num_standby_replicas)
+    def __post_init__(self) -> None:
+        self._broker_configs = self.configs
+
+    def configure(self, **configs: int | None) -> None:
+        """Set dynamic configs of the group, or remove those that are None.
+
+        The next heartbeat detects another number of standbys, and begins a session with another timeout.
+        """
+        merged = {**(self._group_configs or {}), **configs}
+        self._group_configs = {name: value for name, value in merged.items() if value is not None}
+        self._apply_configs()
+
+    def _apply_configs(self) -> None:
+        """Compute the configs; what hides those of the broker does so even when no config is left."""
+        hides = self.rules.hides_broker_configs and self._group_configs is not None
+        self.configs = replace(Configs() if hides else self._broker_configs, **(self._group_configs or {}))
 
     def note_partitions(self) -> None:
         """Note that a source topic has other partitions, which the next heartbeat detects."""
@@ -306,7 +322,8 @@ class StreamsCoordinator(Generic[M]):
 
     def reload(self, rules: Rules, configs: Configs) -> None:
         """Continue on another broker, which has read the group from its log."""
-        self.rules, self.configs = rules, configs
+        self.rules, self._broker_configs = rules, configs
+        self._apply_configs()
         self.is_configured = self.is_delayed = False
         self._refined = -1, {}
 

@@ -155,6 +155,7 @@ class StreamsProtocol:
             configs.streams_assignment_interval_ms,
             configs.session_timeout_ms,
             self._num_standby_replicas,
+            configs.streams_heartbeat_interval_ms,
         )
 
     def _read_offsets(self) -> ReportedOffsets | None:
@@ -685,7 +686,7 @@ class StreamsProtocol:
     def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
         """Set the number of standbys of the group, which the coordinator compares with the next heartbeat."""
         self._num_standby_replicas = configs.num_standby_replicas
-        self._coordinator.configure(configs.num_standby_replicas)
+        self._coordinator.configure(num_standby_replicas=configs.num_standby_replicas)
         self._await_target("configs changed", cause)
 
     def note_partitions(self, reason: str, cause: Cause) -> None:

@@ -18,6 +18,17 @@ A member that starts in a millisecond of the step stays in it, so members that s
 heartbeats in the same millisecond, whose order would be arbitrary.
 """
 _REJOINS_MS, _THREAD_STARTS_MS, _MAX_THREADS = (0, 200, 800), (13, 103), 4
+_STANDBYS = ("num_standby_replicas", (0, 1, 2))
+_GROUP_CONFIGS = {
+    "4.1": (
+        _STANDBYS,
+        ("session_timeout_ms", (8_000, 10_000, 20_000, 45_000)),
+        ("heartbeat_interval_ms", (1_000, 2_000, 5_000, 7_000)),
+    ),
+    "4.2": (("initial_rebalance_delay_ms", (0, 3_000, 12_000)),),
+    "4.3": (("assignment_interval_ms", (0, 1_000, 7_000, 15_000)),),
+}
+"""The dynamic configs of a streams group, with values, by the first release that has them."""
 _GAPS_MS = (0, 1, 5, 10, 100, 500, 1_000, 2_000, 5_000, 5_000, 10_000, 30_000, 60_000)
 
 
@@ -142,14 +153,23 @@ class _Drawing:
                 self.start(name)
         elif self.is_classic:
             return
-        elif kind < 0.9 and up and not self.is_simulated:
+        elif kind < 0.89 and up and not self.is_simulated:
             self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
-        elif kind < 0.95 and up:
+        elif kind < 0.93 and up:
             self.add("threads", client=self.random.choice(up), threads=self.random.randint(1, _MAX_THREADS))
         elif kind < 0.975 and not (self.is_simulated and self.release < "4.3"):
-            self.add("num_standby_replicas", value=self.random.choice((0, 1, 2)))
+            self.configure()
         else:
             self.add_partitions()
+
+    def configure(self) -> None:
+        """Set or remove a dynamic config of the group; a scenario can set only that of standbys."""
+        name, values = _STANDBYS
+        if not self.is_simulated:
+            known = [config for since, configs in _GROUP_CONFIGS.items() if since <= self.release for config in configs]
+            name, values = self.random.choice(known)
+            values = (*values, None)
+        self.add(name, value=self.random.choice(values))
 
     def add_partitions(self) -> None:
         """Add partitions to a source topic; without those of its changelog, the group assigns nothing any more.

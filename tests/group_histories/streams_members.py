@@ -1,6 +1,6 @@
 """The model of a streams group's coordinator with simple members, event by event: the log of a history.
 
-Members do as in `bridge/src/replay`: they send heartbeats at a fixed interval, and `rejoin_ms` after they are given
+Members do as in `bridge/src/replay`: they send heartbeats at the interval that the last answer states, and `rejoin_ms` after they are given
 other tasks, they have those and report it. A refused static member joins when a member is removed.
 """
 
@@ -28,6 +28,9 @@ def log_of_model(history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> 
     """Return the log of a history; the targets are those of Kafka's log, so that ties of the assignor hide nothing."""
     return _Group(history, of_kafka).run()
 
+_CONFIGS = {"initial_rebalance_delay_ms": "initial_delay_ms"}
+"""The names of configs of histories that the coordinator names in another way."""
+
 
 @dataclass(eq=False)
 class _Member:
@@ -42,6 +45,7 @@ class _Member:
     is_polling: bool = False
     paused_until_ms: int = 0
     timer: int = 0
+    interval_ms: int = 0
     attempts: int = 0
 
     @property
@@ -67,6 +71,7 @@ class _Group:
                 self.config["assignment_interval_ms"],
                 self.config["session_timeout_ms"],
                 self.config["num_standby_replicas"],
+                self.config["heartbeat_interval_ms"],
             ),
         )
         self.clock = VirtualClock(self.end)
@@ -102,8 +107,8 @@ class _Group:
                     self.leave(member, closes=kind == "close" and member.instance is not None)
             case {"kind": "threads", "client": client, "threads": number}:
                 self.set_threads(client, number)
-            case {"kind": "num_standby_replicas", "value": value}:
-                self.coordinator.configure(value)
+            case {"kind": kind, "value": value}:
+                self.coordinator.configure(**{_CONFIGS.get(kind, kind): value})
             case {"kind": "pause", "client": client, "for_ms": for_ms}:
                 for member in self.clients[client].values():
                     member.paused_until_ms = self.clock.now_ms + for_ms
@@ -115,6 +120,7 @@ class _Group:
     def start(self, client: str, thread: int, process: str, number: int) -> None:
         instance = f"{client}-{thread}" if self.details[client].get("static") else None
         member = _Member(f"{client}/{self.starts[client]}/{thread}", thread, process, instance)
+        member.interval_ms = self.config["heartbeat_interval_ms"]
         self.clients[client][thread] = member
         self.clock.later(number * self.config["thread_start_ms"], lambda: self.join(member))
 
@@ -160,7 +166,7 @@ class _Group:
                     self.beat(member, None)
                 self.repeat(member)
 
-        self.clock.at(self.clock.now_ms + self.config["heartbeat_interval_ms"], beat)
+        self.clock.at(self.clock.now_ms + member.interval_ms, beat)
 
     def beat(self, member: _Member, owned: Tasks | None) -> None:
         self.cause = f"heartbeat:{member.name}"
@@ -178,6 +184,9 @@ class _Group:
             self.join(member)
 
     def receive(self, member: _Member, tasks: Tasks | None) -> None:
+        if member.interval_ms != self.coordinator.configs.heartbeat_interval_ms:
+            member.interval_ms = self.coordinator.configs.heartbeat_interval_ms
+            self.repeat(member)
         if tasks is None:
             return
         member.target = tasks

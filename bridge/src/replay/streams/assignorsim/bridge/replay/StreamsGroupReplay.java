@@ -29,6 +29,14 @@ final class StreamsGroupReplay extends Replay {
     private static final String ATTEMPT = "+";
     private static final int LEAVES = -1;
     private static final int CLOSES_STATIC = -2;
+    /** The dynamic configs of a group, by the kind of the event that sets one. */
+    private static final Map<String, String> GROUP_CONFIGS = Map.of(
+        "num_standby_replicas", "streams.num.standby.replicas",
+        "session_timeout_ms", "streams.session.timeout.ms",
+        "heartbeat_interval_ms", "streams.heartbeat.interval.ms",
+        "assignment_interval_ms", "streams.assignment.interval.ms",
+        "initial_rebalance_delay_ms", "streams.initial.rebalance.delay.ms"
+    );
 
     /** A task of each role that a member has, or should have. */
     private record Tasks(Set<String> active, Set<String> standby, Set<String> warmup) {
@@ -49,6 +57,7 @@ final class StreamsGroupReplay extends Replay {
         private boolean isPolling;
         private long pausedUntilMs;
         private int timer;
+        private int intervalMs = heartbeatIntervalMs;
         private int attempts;
 
         StreamsMember(final String client, final int start, final int thread, final String processId, final boolean isStatic) {
@@ -76,7 +85,7 @@ final class StreamsGroupReplay extends Replay {
 
         private void repeat() {
             final int started = ++timer;
-            clock.in(heartbeatIntervalMs, () -> {
+            clock.in(intervalMs, () -> {
                 if (isUp && timer == started) {
                     if (clock.milliseconds() >= pausedUntilMs) {
                         heartbeat(false);
@@ -117,6 +126,10 @@ final class StreamsGroupReplay extends Replay {
             }
             flush();
             epoch = response.memberEpoch();
+            if (response.heartbeatIntervalMs() != intervalMs) {
+                intervalMs = response.heartbeatIntervalMs();
+                repeat();
+            }
             if (response.activeTasks() != null) {
                 target = new Tasks(names(response.activeTasks()), names(response.standbyTasks()), names(response.warmupTasks()));
                 if (!target.equals(owned) && !isPolling) {
@@ -180,6 +193,7 @@ final class StreamsGroupReplay extends Replay {
     private final Map<String, Map<Integer, StreamsMember>> clients = new TreeMap<>();
     private final Map<String, Integer> starts = new HashMap<>();
     private final List<StreamsMember> waiting = new ArrayList<>();
+    private final Properties groupConfigs = new Properties();
 
     StreamsGroupReplay(final JsonNode history) {
         super(history);
@@ -213,6 +227,7 @@ final class StreamsGroupReplay extends Replay {
             "group.streams.max.heartbeat.interval.ms", Integer.MAX_VALUE,
             "group.streams.initial.rebalance.delay.ms", config("initial_rebalance_delay_ms", 3_000),
             "group.streams.assignment.interval.ms", config("assignment_interval_ms", 1_000),
+            "group.streams.min.assignment.interval.ms", 0,
             "group.streams.num.standby.replicas", config("num_standby_replicas", 0)
         );
     }
@@ -226,11 +241,8 @@ final class StreamsGroupReplay extends Replay {
             case "close" -> stop(client, clientNode(client).path("static").asBoolean() ? CLOSES_STATIC : LEAVES);
             case "kill" -> clients.remove(client).values().forEach(member -> member.isUp = false);
             case "threads" -> setThreads(client, event.get("threads").asInt());
-            case "num_standby_replicas" -> {
-                final Properties configs = new Properties();
-                configs.put("streams.num.standby.replicas", event.get("value").asText());
-                coordinator.configure(GROUP, configs);
-            }
+            case "num_standby_replicas", "session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms",
+                "initial_rebalance_delay_ms" -> configure(GROUP_CONFIGS.get(event.get("kind").asText()), event.get("value"));
             case "pause" -> clients.get(client).values()
                 .forEach(member -> member.pausedUntilMs = clock.milliseconds() + event.get("for_ms").asLong());
             case "partitions" -> {
@@ -242,6 +254,16 @@ final class StreamsGroupReplay extends Replay {
             }
             default -> throw new IllegalArgumentException("unknown event " + event);
         }
+    }
+
+    /** Sets a dynamic config of the group; null removes it. */
+    private void configure(final String name, final JsonNode value) {
+        if (value.isNull()) {
+            groupConfigs.remove(name);
+        } else {
+            groupConfigs.put(name, value.asText());
+        }
+        coordinator.configure(GROUP, groupConfigs);
     }
 
     private void start(final String client, final String processId) {
