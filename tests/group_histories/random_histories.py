@@ -15,8 +15,10 @@ _STEP_MS = 200
 """What heartbeat intervals, and the times until a member polls, are multiples of in a simulated history.
 
 A member that starts in a millisecond of the step stays in it, so members that start in different ones never send
-heartbeats in the same millisecond, whose order would be arbitrary.
+heartbeats in the same millisecond, whose order would be arbitrary. The many members of a large group need a longer one.
 """
+_STEP_OF_LARGE_MS, _LARGE = 1_000, 0.03
+"""The step of groups of up to 20 clients of up to three threads, and their share."""
 _REJOINS_MS, _THREAD_STARTS_MS, _MAX_THREADS = (0, 200, 800), (13, 103), 4
 _STANDBYS = ("num_standby_replicas", (0, 1, 2))
 _GROUP_CONFIGS = {
@@ -53,11 +55,12 @@ def random_classic_history(release: str, seed: int, *, is_simulated: bool = Fals
         is_simulated: whether no time is such that an event may happen in the millisecond of a heartbeat, or of the end
             of a computation, whose order is arbitrary.
     """
-    history = _Drawing(release, seed, is_simulated=True, is_classic=True).history()
+    drawing = _Drawing(release, seed, is_simulated=True, is_classic=True)
+    history = drawing.history()
     if is_simulated:
-        config = history["config"]
+        config, step_ms = history["config"], drawing.step_ms
         for key in ("leader_compute_ms", "max_poll_interval_ms", "initial_rebalance_delay_ms"):
-            config[key] = round(config[key], -3) or config[key] // _STEP_MS * _STEP_MS
+            config[key] = round(config[key], -3) or config[key] // step_ms * step_ms
     return history
 
 
@@ -66,14 +69,18 @@ class _Drawing:
         self.random = random.Random(f"classic {release}/{seed}" if is_classic else f"{release}/{seed}")
         self.is_simulated, self.is_classic = is_simulated, is_classic
         self.name, self.release = f"{release}-{seed}", release
+        self.is_large = self.random.random() < _LARGE
         is_static = (release == "4.4" or is_classic) and self.random.random() < 0.4
         self.clients = {
             f"c{number}": {
-                "threads": self.random.choice((1, 1, 1, 2, 3)),
+                "threads": self.random.choice((1, 2, 3) if self.is_large else (1, 1, 1, 2, 3)),
                 "static": is_static and self.random.random() < 0.8,
             }
-            for number in range(self.random.choice((2, 2, 3, 3, 4, 5, 6)))
+            for number in range(
+                self.random.randint(7, 20) if self.is_large else self.random.choice((2, 2, 3, 3, 4, 5, 6))
+            )
         }
+        self.step_ms = _STEP_OF_LARGE_MS if self.is_large else _STEP_MS
         self.events: list[dict[str, Any]] = []
         self.processes: dict[str, str] = {}
         self.up: set[str] = set()
@@ -81,7 +88,7 @@ class _Drawing:
         self.partitions: dict[str, int] = {}
         self.at_ms = 100
         self.thread_start_ms = self.random.choice(_THREAD_STARTS_MS if is_simulated else (0, 10, 100))
-        self.places = _places(self.at_ms, self.thread_start_ms)
+        self.places = self.places_now()
 
     def history(self) -> dict[str, Any]:
         choice = self.random.choice
@@ -95,12 +102,13 @@ class _Drawing:
             "initial_rebalance_delay_ms": choice((0, 500, 3_000, 3_000, 3_000, 12_000)),
             "assignment_interval_ms": choice((0, 1_000, 1_000, 7_000, 15_000)),
             "num_standby_replicas": choice((0, 0, 1, 1, 2)),
-            "rejoin_ms": choice(_REJOINS_MS if self.is_simulated else (0, 0, 30, 700)),
+            "rejoin_ms": choice(self.rejoins_ms()),
             "thread_start_ms": self.thread_start_ms,
             "max_poll_interval_ms": choice((300_000, 300_000, 20_000)),
             "client_timer": "restarted" if self.is_simulated else choice(("restarted", "restarted", "fixed")),
         }
-        for name in list(self.clients)[: self.random.randint(1, len(self.clients))]:
+        fewest = len(self.clients) // 2 if self.is_large else 1
+        for name in list(self.clients)[: self.random.randint(fewest, len(self.clients))]:
             self.start(name)
             self.wait(choice((0, 10, 100, 1_000, 4_000)), 0)
         for _ in range(self.random.randint(1, 10)):
@@ -128,9 +136,19 @@ class _Drawing:
             self.at_ms += gap_ms + self.random.randint(0, most_more_ms)
             return
         self.at_ms += gap_ms + self.random.randint(1, 487)
-        while self.places & _places(self.at_ms, self.thread_start_ms):
+        while self.places & self.places_now():
             self.at_ms += 1
-        self.places |= _places(self.at_ms, self.thread_start_ms)
+        self.places |= self.places_now()
+
+    def places_now(self) -> set[int]:
+        """Return the milliseconds of the step in which the threads of a client that starts now start."""
+        return {(self.at_ms + thread * self.thread_start_ms) % self.step_ms for thread in range(_MAX_THREADS)}
+
+    def rejoins_ms(self) -> tuple[int, ...]:
+        """Return times until a member polls."""
+        if not self.is_simulated:
+            return 0, 0, 30, 700
+        return tuple(time_ms for time_ms in _REJOINS_MS if time_ms % self.step_ms == 0)
 
     def draw_event(self) -> None:
         up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
@@ -191,8 +209,3 @@ class _Drawing:
 
     def add(self, kind: str, **details: Any) -> None:
         self.events.append({"at": self.at_ms, "kind": kind, **details})
-
-
-def _places(at_ms: int, thread_start_ms: int) -> set[int]:
-    """Return the milliseconds of the step in which the threads of a client start."""
-    return {(at_ms + thread * thread_start_ms) % _STEP_MS for thread in range(_MAX_THREADS)}

@@ -1,7 +1,7 @@
 """The model of a streams group's coordinator with simple members, event by event: the log of a history.
 
-Members do as in `bridge/src/replay`: they send heartbeats at the interval that the last answer states, and `rejoin_ms` after they are given
-other tasks, they have those and report it. A refused static member joins when a member is removed.
+Members do as in `bridge/src/replay`: they send heartbeats at the interval that the last answer states, and `rejoin_ms`
+after they are given other tasks, they have those and report it. A refused static member joins when a member is removed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tests.group_histories.virtual_clock import VirtualClock
 def log_of_model(history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the log of a history; the targets are those of Kafka's log, so that ties of the assignor hide nothing."""
     return _Group(history, of_kafka).run()
+
 
 _CONFIGS = {"initial_rebalance_delay_ms": "initial_delay_ms"}
 """The names of configs of histories that the coordinator names in another way."""
