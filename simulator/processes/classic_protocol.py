@@ -63,12 +63,14 @@ class _Membership:
         joins: how many JoinGroup requests it has sent.
         is_rejoining: whether it will send another one.
         is_computing: whether it computes an assignment, and does nothing else.
+        leads: whether it leads the generation, as the answer to its last JoinGroup request says.
     """
 
     generation: int = _NO_GENERATION
     joins: int = 0
     is_rejoining: bool = False
     is_computing: bool = False
+    leads: bool = False
 
 
 class ClassicProtocol:
@@ -144,7 +146,7 @@ class ClassicProtocol:
         self._coordinator.resume({member: self._announced(member) for member in members}, generation)
         for member in self._coordinator.members:
             if self._context.fleet.is_up(member):
-                self._memberships[member] = _Membership(generation)
+                self._memberships[member] = _Membership(generation, leads=member == self._coordinator.leader)
 
     def _announced(self, member: Member) -> ClassicMember:
         """Return what a member announces with its JoinGroup request; the metadata differ each time."""
@@ -247,9 +249,8 @@ class ClassicProtocol:
         age_ms = self._configs.metadata_max_age_ms
         now_ms = self._context.now_ms
         yield self._context.env.timeout(self._refreshed_at(leader, now_ms) + age_ms - now_ms)
-        if leader == self._coordinator.leader and self._is_up(leader):
-            for reason, cause in self._added_since_assignment(leader):
-                self.request_rebalance(reason, cause)
+        if leader == self._coordinator.leader and self._is_up(leader) and self._memberships[leader].leads:
+            self._request(self._added_since_assignment(leader))
 
     def _added_since_assignment(self, leader: Member) -> list[tuple[str, Cause]]:
         """Return the additions that a leader knows, and that were unknown when partitions were assigned last."""
@@ -488,6 +489,7 @@ class ClassicProtocol:
                 self._rejoin_now([member])
             elif answer.is_join:
                 self._memberships[member].generation = answer.generation
+                self._memberships[member].leads = answer.leads
                 joined.append(member)
             else:
                 self._resend_assignment(member)
@@ -529,16 +531,22 @@ class ClassicProtocol:
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Let the leader request a rebalance, if it is up."""
+        self._request([(reason, cause)])
+
+    def _request(self, changes: Sequence[tuple[str, Cause]]) -> None:
+        """Let the leader request one rebalance because of changes, if there are any and it is up."""
         leader = self._coordinator.leader
-        if leader is not None and self._is_up(leader):
-            if self._memberships[leader].is_computing:
-                self._changes.append((reason, cause))
-                return
+        if not changes or leader is None or not self._is_up(leader):
+            return
+        membership = self._memberships[leader]
+        if membership.is_computing:
+            self._changes += changes
+            return
+        for _, cause in changes:
             self._context.rebalance_causes.add(cause)
-            if self._coordinator.members[leader].awaits_join:
-                self._reasons.append(reason)
-            else:
-                self._join([leader], reason)
+        self._reasons += [reason for reason, _ in changes]
+        if not (self._coordinator.members[leader].awaits_join or membership.is_rejoining):
+            self._join([leader])
 
     # Assignments.
 

@@ -33,7 +33,11 @@ class _Member:
     joins: int = 0
     is_rejoining: bool = False
     is_computing: bool = False
+    is_joining: bool = False
     knows_id: bool = False
+    has_to_rejoin: bool = False
+    started_ms: int | None = None
+    assigned_until_ms: int | None = None
 
 
 M, T = TypeVar("M"), TypeVar("T")
@@ -64,7 +68,7 @@ def leader_of_kafka(
         for other in before
         if other["k"] == "removed" and (other["t"], *other["m"].split("/")[::2]) not in returned
     }
-    last = {event["client"]: event for event in history["events"] if event["at"] <= entry["t"]}
+    last = {event["client"]: event for event in history["events"] if event["at"] <= entry["t"] and "client" in event}
     present = [name.split("/")[::2] for name in entry["members"]]
     absent = {
         name
@@ -84,6 +88,14 @@ def dealt_out(tasks: Sequence[T], names: Iterable[str]) -> dict[str, list[T]]:
     return {name: list(tasks[number :: len(ordered)]) for number, name in enumerate(ordered)}
 
 
+def tasks_until(history: Mapping[str, Any], at_ms: int) -> list[tuple[int, int]]:
+    """Return the subtopology, by its place, and the partition of each task that there is at a time."""
+    counts = {part["id"]: part["partitions"] for part in history["subtopologies"]}
+    events = [event for event in history["events"] if event["kind"] == "partitions" and event["at"] <= at_ms]
+    counts |= {event["subtopology"]: event["partitions"] for event in events}
+    return [(place, partition) for place, count in enumerate(counts.values()) for partition in range(count)]
+
+
 class _Group:
     def __init__(self, history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> None:
         self.history, self.config, self.of_kafka = history, history["config"], of_kafka
@@ -98,9 +110,8 @@ class _Group:
         self.starts: dict[str, int] = dict.fromkeys(self.details, 0)
         self.of_id: dict[str, _Member] = {}
         self.present: set[str] = set()
-        self.tasks = [
-            f"{part['id']}_{partition}" for part in history["subtopologies"] for partition in range(part["partitions"])
-        ]
+        self.max_age_ms = self.config.get("metadata_max_age_ms", 300_000)
+        self.added: list[int] = []
 
     def choose(self, members: Collection[str]) -> str:
         """Return the leader of Kafka's next generation."""
@@ -114,6 +125,9 @@ class _Group:
         return self.log
 
     def happen(self, event: Mapping[str, Any]) -> None:
+        if event["kind"] == "partitions":
+            self.added.append(self.clock.now_ms)
+            return
         client, kind = event["client"], event["kind"]
         is_static = self.details[client].get("static", False)
         if kind == "start":
@@ -139,7 +153,10 @@ class _Group:
             return
         member.beats += 1
         member.joins += 1
-        member.is_rejoining = False
+        member.is_rejoining, member.is_joining = False, True
+        if member.started_ms is None:
+            member.started_ms = self.clock.now_ms
+            self.await_refresh(member)
         if not member.id:
             member.id = f"{member.name}#{next(self.ids)}"
             self.of_id[member.id] = member
@@ -198,16 +215,18 @@ class _Group:
             self.log.append(entry | {"members": names})
         if not member.is_up:
             return
+        member.is_joining = False
         if answer.error is not Error.NONE:
             self.reset(member, answer.error)
             return
+        member.assigned_until_ms = self.refreshed_at(member) if answer.leads else None
         member.generation, member.knows_id = answer.generation, True
         self.beat(member)
         if not answer.leads or answer.skips_assignment:
             self.sync(member, None, answer.generation)
             return
-        assignments = self.assignments(answer.members)
-        member.is_computing = True
+        assignments = self.assignments(answer.members, self.refreshed_at(member))
+        member.is_computing, member.has_to_rejoin = True, False
         self.clock.later(
             self.config.get("leader_compute_ms", 0), lambda: self.finish(member, assignments, answer.generation)
         )
@@ -217,15 +236,40 @@ class _Group:
         member.is_computing = False
         if member.is_up and generation == member.generation:
             self.sync(member, assignments, generation)
+            if member.has_to_rejoin:
+                self.rejoin(member)
         elif member.is_up:
             self.rejoin(member)
 
-    def assignments(self, metadata: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], bool]]:
+    def await_refresh(self, member: _Member) -> None:
+        """Let a member refresh its metadata; a leader rejoins if it sees partitions that it has not assigned."""
+        self.clock.at(self.clock.now_ms + self.max_age_ms, lambda: self.refresh(member))
+
+    def refresh(self, member: _Member) -> None:
+        if not member.is_up:
+            return
+        self.await_refresh(member)
+        until_ms = member.assigned_until_ms
+        if until_ms is None or not any(at_ms > until_ms for at_ms in self.added):
+            return
+        if member.is_computing:
+            member.has_to_rejoin = True
+        elif not (member.is_joining or member.is_rejoining):
+            self.join(member)
+
+    def refreshed_at(self, member: _Member) -> int:
+        """Return when a member has refreshed its metadata last; it reads them when it starts."""
+        assert member.started_ms is not None
+        return self.clock.now_ms - (self.clock.now_ms - member.started_ms) % self.max_age_ms
+
+    def assignments(self, metadata: Mapping[str, Any], until_ms: int) -> dict[str, tuple[frozenset[str], bool]]:
         """Return the tasks of each member now, and whether it waits for others."""
         joined = {self.of_id[id_].name: id_ for id_ in metadata}
         owned: dict[str, frozenset[str]] = {name: metadata[id_][1] for name, id_ in joined.items()}
         assignments = {}
-        for name, tasks in dealt_out(self.tasks, joined).items():
+        parts = [part["id"] for part in self.history["subtopologies"]]
+        known = [f"{parts[place]}_{partition}" for place, partition in tasks_until(self.history, until_ms)]
+        for name, tasks in dealt_out(known, joined).items():
             free = {task for task in tasks if not any(task in has for other, has in owned.items() if other != name)}
             assignments[joined[name]] = frozenset(free), len(free) < len(tasks)
         return assignments

@@ -117,6 +117,7 @@ class _Drawing:
         if self.is_classic:
             config |= {
                 "leader_compute_ms": choice((0, 0, 499, 4_003)),
+                "metadata_max_age_ms": choice((3_701, 10_303, 60_007, 300_000)),
                 "max_poll_interval_ms": choice((300_000, 300_000, 20_011, 8_009)),
             }
         return {
@@ -152,7 +153,7 @@ class _Drawing:
 
     def draw_event(self) -> None:
         up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
-        kind = self.random.random() * (0.85 if self.is_classic else 1)
+        kind = self.random.random()
         duplicated = [name for name in up if self.clients[name]["static"]]
         if kind < 0.36 and down:
             self.start(self.random.choice(down))
@@ -170,7 +171,8 @@ class _Drawing:
                 self.wait(self.random.choice((1, 100, 1_000)), 3)
                 self.start(name)
         elif self.is_classic:
-            return
+            if kind > 0.85:
+                self.add_partitions()
         elif kind < 0.89 and up and not self.is_simulated:
             self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
         elif kind < 0.93 and up:

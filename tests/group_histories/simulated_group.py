@@ -56,7 +56,7 @@ from simulator.world.world import (
     Topic,
     World,
 )
-from tests.group_histories.classic_members import dealt_out, leader_of_kafka
+from tests.group_histories.classic_members import dealt_out, leader_of_kafka, tasks_until
 
 Log = list[dict[str, Any]]
 ASSIGNORS = ("4.2", "4.3", "4.4")
@@ -126,6 +126,7 @@ def _world(history: Mapping[str, Any]) -> World:
         streams_assignment_interval_ms=config.get("assignment_interval_ms", 0),
         initial_rebalance_delay_ms=config["initial_rebalance_delay_ms"],
         max_poll_interval_ms=config.get("max_poll_interval_ms", 300_000),
+        metadata_max_age_ms=config.get("metadata_max_age_ms", 300_000),
         broker_release=release_of(history),
         task_offset_interval_ms=None,
     )
@@ -279,7 +280,9 @@ class _ClassicRecorder:
             def _decide(self, instruction: ComputeAssignment, known_until_ms: int) -> Decision:
                 decision = super()._decide(instruction, known_until_ms)
                 by_name = {_name(member): member for member in instruction.members}
-                dealt = dealt_out(range(len(decision.target.owner)), by_name)
+                first = _first_rows(history)
+                known = tasks_until(history, known_until_ms)
+                dealt = dealt_out([first[place] + partition for place, partition in known], by_name)
                 target = GroupAssignment.empty(*decision.target.standby.shape)
                 for name, tasks in dealt.items():
                     row, fleet = self._context.fleet.row(by_name[name].client), self._context.fleet
@@ -303,6 +306,14 @@ class _ClassicRecorder:
         return Recorded
 
 
+def _first_rows(history: Mapping[str, Any]) -> list[int]:
+    """Return the row of the first task of each subtopology, with those of partitions that are added later."""
+    last = {part["id"]: part["partitions"] for part in history["subtopologies"]}
+    last |= {event["subtopology"]: event["partitions"] for event in history["events"] if event["kind"] == "partitions"}
+    counts = list(last.values())
+    return [sum(counts[:number]) for number in range(len(counts))]
+
+
 def _name(member: Member) -> str:
     return f"{member.client}/{member.start}/{member.thread}"
 
@@ -319,12 +330,7 @@ class _Recorder:
         self.in_map = TimelineOrder()
         self.attempts: dict[Member, int] = {}
         self.release = release_of(history)
-        last = {part["id"]: part["partitions"] for part in history["subtopologies"]}
-        last |= {
-            event["subtopology"]: event["partitions"] for event in history["events"] if event["kind"] == "partitions"
-        }
-        self.num_partitions = list(last.values())
-        self.first = [sum(self.num_partitions[:number]) for number in range(len(self.num_partitions))]
+        self.first = _first_rows(history)
         self.targets = {entry["ge"]: entry["members"] for entry in of_kafka if entry["k"] == "target"}
         self.protocol = self._protocol()
         self.coordinator = self._coordinator()

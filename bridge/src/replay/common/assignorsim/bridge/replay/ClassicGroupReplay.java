@@ -50,7 +50,12 @@ final class ClassicGroupReplay extends Replay {
         private boolean isUp = true;
         private boolean isJoined;
         private boolean isComputing;
+        private boolean isJoining;
         private int joins;
+        private long startedMs = -1;
+        /** Up to when it knew partitions when it led the assignment; -1 if it did not lead the last one. */
+        private long assignedUntilMs = -1;
+        private boolean hasToRejoin;
         private Set<String> owned = Set.of();
         private VirtualClock.Event heartbeat;
         private VirtualClock.Event rejoin;
@@ -65,6 +70,11 @@ final class ClassicGroupReplay extends Replay {
                 return;
             }
             stopTimers();
+            if (startedMs < 0) {
+                startedMs = clock.milliseconds();
+                awaitRefresh();
+            }
+            isJoining = true;
             final JoinGroupRequestProtocol protocol = new JoinGroupRequestProtocol().setName(PROTOCOL)
                 .setMetadata(metadata(name + ":" + String.join(",", owned) + ":" + joins++));
             final JoinGroupRequestData request = new JoinGroupRequestData().setGroupId(GROUP).setMemberId(id)
@@ -91,6 +101,7 @@ final class ClassicGroupReplay extends Replay {
             if (!isUp) {
                 return;
             }
+            isJoining = false;
             if (error == Errors.MEMBER_ID_REQUIRED) {
                 id = response.memberId();
                 names.put(id, name);
@@ -105,12 +116,14 @@ final class ClassicGroupReplay extends Replay {
             names.put(id, name);
             generation = response.generationId();
             beat();
+            assignedUntilMs = response.leader().equals(id) ? refreshedAt() : -1;
             if (response.leader().equals(id)) {
                 isComputing = true;
+                hasToRejoin = false;
                 if (response.skipAssignment()) {
                     finish(List.of(), response.generationId());
                 } else {
-                    final List<SyncGroupRequestAssignment> assignments = assignments(response);
+                    final List<SyncGroupRequestAssignment> assignments = assignments(response, tasks(assignedUntilMs));
                     later(config("leader_compute_ms", 0), () -> finish(assignments, response.generationId()));
                 }
             } else {
@@ -123,6 +136,9 @@ final class ClassicGroupReplay extends Replay {
             isComputing = false;
             if (isUp && ofGeneration == generation) {
                 sync(assignments, ofGeneration);
+                if (hasToRejoin) {
+                    rejoin();
+                }
             } else if (isUp) {
                 rejoin();
             }
@@ -175,6 +191,28 @@ final class ClassicGroupReplay extends Replay {
             }
             owned = Set.of();
             rejoin();
+        }
+
+        /** Refreshes its metadata at an interval; a leader rejoins if it sees partitions that it has not assigned. */
+        private void awaitRefresh() {
+            clock.in(config("metadata_max_age_ms", 300_000), () -> {
+                if (!isUp) {
+                    return;
+                }
+                awaitRefresh();
+                if (assignedUntilMs >= 0 && added.stream().anyMatch(atMs -> atMs > assignedUntilMs)) {
+                    if (isComputing) {
+                        hasToRejoin = true;
+                    } else if (!isJoining && rejoin == null) {
+                        join();
+                    }
+                }
+            });
+        }
+
+        private long refreshedAt() {
+            final long ageMs = config("metadata_max_age_ms", 300_000);
+            return clock.milliseconds() - (clock.milliseconds() - startedMs) % ageMs;
         }
 
         private void rejoin() {
@@ -234,17 +272,12 @@ final class ClassicGroupReplay extends Replay {
     private final Map<String, Map<Integer, ClassicMember>> clients = new TreeMap<>();
     private final Map<String, Integer> starts = new HashMap<>();
     private final Map<String, String> names = new HashMap<>();
-    private final List<String> tasks = new ArrayList<>();
+    private final List<Long> added = new ArrayList<>();
     private Set<String> present = new TreeSet<>();
     private boolean isAlive;
 
     ClassicGroupReplay(final JsonNode history) {
         super(history);
-        for (final JsonNode part : history.get("subtopologies")) {
-            for (int partition = 0; partition < part.get("partitions").asInt(); partition++) {
-                tasks.add(part.get("id").asText() + "_" + partition);
-            }
-        }
     }
 
     @Override
@@ -265,6 +298,7 @@ final class ClassicGroupReplay extends Replay {
             case "close" -> clients.remove(client).values()
                 .forEach(member -> member.stop(!clientNode(client).path("static").asBoolean()));
             case "kill" -> clients.remove(client).values().forEach(member -> member.stop(false));
+            case "partitions" -> added.add(clock.milliseconds());
             default -> throw new IllegalArgumentException("unknown event " + event);
         }
     }
@@ -280,8 +314,25 @@ final class ClassicGroupReplay extends Replay {
         }
     }
 
+    /** Returns the tasks of the partitions that there were at a time. */
+    private List<String> tasks(final long untilMs) {
+        final List<String> tasks = new ArrayList<>();
+        for (final JsonNode part : history.get("subtopologies")) {
+            int partitions = part.get("partitions").asInt();
+            for (final JsonNode event : history.get("events")) {
+                if (event.path("subtopology").equals(part.get("id")) && event.get("at").asLong() <= untilMs) {
+                    partitions = event.get("partitions").asInt();
+                }
+            }
+            for (int partition = 0; partition < partitions; partition++) {
+                tasks.add(part.get("id").asText() + "_" + partition);
+            }
+        }
+        return tasks;
+    }
+
     /** Returns the tasks of each member now, and those that it gets when others have revoked them. */
-    private List<SyncGroupRequestAssignment> assignments(final JoinGroupResponseData response) {
+    private List<SyncGroupRequestAssignment> assignments(final JoinGroupResponseData response, final List<String> tasks) {
         final Map<String, Set<String>> owned = new TreeMap<>();
         final Map<String, String> ids = new HashMap<>();
         response.members().forEach(member -> {
