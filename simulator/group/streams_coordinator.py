@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 Task = Hashable
 M = TypeVar("M", bound=Hashable)
@@ -65,8 +65,9 @@ class Rules:
         hides_broker_configs: whether a dynamic config of the group replaces all others of the broker by their defaults.
         keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
         forgets_target_time: whether the assignment interval begins anew when the last member is removed.
-        refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0 refines
-            nothing, but when it refuses a member whose instance id another one has, that one loses its kept tasks.
+        refines: whether members go towards a refinement of the target, which the coordinator keeps if warm-ups are
+            allowed. Kafka 4.4.0 refines nothing, but when it refuses a member whose instance id another one has, that
+            one loses its kept tasks.
         passes_assigned: whether the assignor gets the tasks that members have, or those of the last target.
     """
 
@@ -111,6 +112,8 @@ class Configs:
         session_timeout_ms: `group.streams.session.timeout.ms`.
         num_standby_replicas: `group.streams.num.standby.replicas`.
         heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`, which members learn with each answer.
+        num_warmup_replicas: `group.streams.num.warmup.replicas`.
+        rack_aware_assignment_tags: `group.streams.rack.aware.assignment.tags`.
     """
 
     initial_delay_ms: int = 3_000
@@ -118,6 +121,13 @@ class Configs:
     session_timeout_ms: int = 45_000
     num_standby_replicas: int = 0
     heartbeat_interval_ms: int = 5_000
+    num_warmup_replicas: int = 2
+    rack_aware_assignment_tags: str = ""
+
+    @property
+    def of_assignments(self) -> tuple[int, str]:
+        """Return those that the assignor reads, a change of which raises the epoch of the group."""
+        return self.num_standby_replicas, self.rack_aware_assignment_tags
 
 
 class State(Enum):
@@ -134,6 +144,8 @@ class CoordinatedMember:
 
     Attributes:
         identity: what else it announces, a change of which raises the epoch of the group.
+        rack: its rack; None if it announces none.
+        topology_epoch: the epoch of its topology.
         instance: its instance id; None for a dynamic member.
         rebalance_timeout_ms: how long it may need to revoke tasks.
         epoch: the epoch of the target for which it has its tasks; `CLOSES` if it is static and has closed.
@@ -148,15 +160,24 @@ class CoordinatedMember:
     state: State = State.STABLE
     assigned: Tasks = NO_TASKS
     revoking: Tasks = NO_TASKS
+    rack: Hashable = None
+    topology_epoch: int = 0
 
-    @property
-    def announces(self) -> tuple[Hashable, Hashable]:
-        """Return that of which a change raises the epoch of the group."""
-        return self.process, self.identity
+    def replaces_unchanged(self, former: CoordinatedMember) -> bool:
+        """Return whether a static member differs in nothing that raises the epoch of the group from a former one.
+
+        If it announces no rack, it keeps the former one's (`StreamsGroupMember.Builder.maybeUpdateRackId`).
+        """
+        is_same = self.process == former.process and self.identity == former.identity
+        return is_same and self.topology_epoch == former.topology_epoch and self.rack in (None, former.rack)
 
 
 class UnreleasedInstanceError(Exception):
     """Another member has the instance id and has not closed (`UNRELEASED_INSTANCE_ID`)."""
+
+
+class LaterTopologyError(Exception):
+    """A member has a later topology than the group, which no release updates (`INVALID_REQUEST`)."""
 
 
 class Timer(NamedTuple):
@@ -200,6 +221,7 @@ class StreamsCoordinator(Generic[M]):
         events: what was written since it was last taken.
         is_delayed: whether the first members wait for others.
         is_configured: whether a heartbeat has configured the topology since the group was read from its log.
+        topology_epoch: the epoch of the topology of its first member, which it keeps; None if it had no member yet.
     """
 
     rules: Rules
@@ -213,10 +235,11 @@ class StreamsCoordinator(Generic[M]):
     events: list[Event] = field(default_factory=list)
     is_delayed: bool = False
     is_configured: bool = False
+    topology_epoch: int | None = None
     _broker_configs: Configs = field(init=False)
-    _group_configs: dict[str, int] | None = None
+    _group_configs: dict[str, Any] | None = None
     _targeted_at_ms: int | None = None
-    _num_standby_replicas: int | None = None
+    _assignment_configs: tuple[int, str] | None = None
     _exists: bool = False
     _has_other_partitions: bool = False
     _instances: dict[Hashable, M] = field(default_factory=dict)
@@ -227,10 +250,10 @@ class StreamsCoordinator(Generic[M]):
     def __post_init__(self) -> None:
         self._broker_configs = self.configs
 
-    def configure(self, **configs: int | None) -> None:
+    def configure(self, **configs: int | str | None) -> None:
         """Set dynamic configs of the group, or remove those that are None.
 
-        The next heartbeat detects another number of standbys, and begins a session with another timeout.
+        The next heartbeat detects other configs of assignments, and begins a session with another timeout.
         """
         merged = {**(self._group_configs or {}), **configs}
         self._group_configs = {name: value for name, value in merged.items() if value is not None}
@@ -296,14 +319,14 @@ class StreamsCoordinator(Generic[M]):
 
     @property
     def _has_other_configs(self) -> bool:
-        return self.rules.sees_configs and self._num_standby_replicas != self.configs.num_standby_replicas
+        return self.rules.sees_configs and self._assignment_configs != self.configs.of_assignments
 
     @property
     def num_standby_replicas(self) -> int:
         """Return the number of standbys of a target: from 4.2 on, the one that the last heartbeat has detected."""
-        if self._num_standby_replicas is None or not self.rules.sees_configs:
+        if self._assignment_configs is None or not self.rules.sees_configs:
             return self.configs.num_standby_replicas
-        return self._num_standby_replicas
+        return self._assignment_configs[0]
 
     @property
     def _interval_ms(self) -> int:
@@ -313,7 +336,7 @@ class StreamsCoordinator(Generic[M]):
         """Continue with members that are assigned their target, and the epoch of that."""
         self._exists = self.is_configured = True
         self.epoch = self.target_epoch = epoch
-        self._num_standby_replicas = self.configs.num_standby_replicas
+        self._assignment_configs = self.configs.of_assignments
         for name, member in members.items():
             self.members[name], self.targets[name], member.epoch = member, member.assigned, epoch
             self._count(member, 1)
@@ -348,7 +371,7 @@ class StreamsCoordinator(Generic[M]):
         """Process the first heartbeat of a member.
 
         `new`: what it announces. Returns the tasks that it is to have. Raises UnreleasedInstanceError if another member
-        has its instance id.
+        has its instance id, and LaterTopologyError if its topology is a later one than that of the group.
         """
         is_new_group = not self._exists
         if is_new_group:
@@ -356,6 +379,12 @@ class StreamsCoordinator(Generic[M]):
         was_empty = not self.members
         before = None if new.instance is None else self._instances.get(new.instance)
         self._keep_for(member, before)
+        if before is not None and self.members[before].epoch != CLOSES:
+            raise UnreleasedInstanceError
+        if self.topology_epoch is None:
+            self.topology_epoch = new.topology_epoch
+        elif new.topology_epoch > self.topology_epoch:
+            raise LaterTopologyError
         if before is None:
             self.members[member] = new
             raises_epoch = True
@@ -380,8 +409,7 @@ class StreamsCoordinator(Generic[M]):
     def _replace(self, before: M, member: M, new: CoordinatedMember) -> bool:
         """Let a static member take the place of the one with its instance id; return whether it differs."""
         former = self.members[before]
-        if former.epoch != CLOSES:
-            raise UnreleasedInstanceError
+        is_same, new.rack = new.replaces_unchanged(former), new.rack or former.rack
         self.members = {member if key == before else key: value for key, value in self.members.items()}
         self._count(former, -1)
         self.members[member] = new
@@ -390,7 +418,7 @@ class StreamsCoordinator(Generic[M]):
         self.targets[member] = self.targets.pop(before, NO_TASKS)
         self._cancel(before)
         self.events.append(Event("removed", before))
-        return former.announces != new.announces
+        return not is_same
 
     def heartbeat(self, member: M, owned: Tasks | None, now_ms: int) -> Tasks | None:
         """Process a heartbeat.
@@ -408,7 +436,7 @@ class StreamsCoordinator(Generic[M]):
         raises_epoch |= self._has_other_configs or self._has_other_partitions
         self._has_other_partitions = False
         if raises_epoch:
-            was_stable, self._num_standby_replicas = False, self.configs.num_standby_replicas
+            was_stable, self._assignment_configs = False, self.configs.of_assignments
             self._raise_epoch()
         if was_stable and self.targets.get(member, NO_TASKS) != one.assigned:
             self._raise_epoch()
@@ -436,9 +464,10 @@ class StreamsCoordinator(Generic[M]):
         """Return towards which tasks a member goes."""
         targets: Mapping[M, Tasks] = {} if self.is_delayed else self.targets
         if self.rules.refines:
-            if is_fresh or self._refined[0] != self.target_epoch:
+            if not is_fresh and self._refined[0] == self.target_epoch:
+                targets = self._refined[1]
+            elif self.configs.num_warmup_replicas:
                 self._refined = self.target_epoch, dict(targets)
-            targets = self._refined[1]
         return targets.get(member, NO_TASKS)
 
     def end_initial_delay(self, now_ms: int) -> None:

@@ -34,7 +34,7 @@ and `TaskManager.addTaskToStateUpdater` of `kafka-streams`, Kafka 4.4.0;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -271,7 +271,7 @@ class StreamsProtocol:
             self._waiting.join_after(before, member, cause)
             return
         coordinator, causes = self._coordinator, self._context.rebalance_causes
-        is_changed = before is None or self._announced(member).announces != coordinator.members[before].announces
+        is_changed = before is None or not self._announced(member).replaces_unchanged(coordinator.members[before])
         rebalances = is_changed or coordinator.is_due
         if is_changed:
             reason = "joined" if before is None else "is back as another process"
@@ -314,11 +314,13 @@ class StreamsProtocol:
         """
         fleet, application = self._context.fleet, self._context.world.application
         row = fleet.row(member.client)
-        announced: tuple[Hashable, Hashable] = fleet.announcement(row)
-        if application.is_consumer_group:
-            announced = fleet.first_process_id(member.client), fleet.consumers[row].topics
         instance = _instance(member) if self._context.is_static(member) else None
-        return CoordinatedMember(*announced, instance, self._configs.max_poll_interval_ms)
+        timeout_ms = self._configs.max_poll_interval_ms
+        if application.is_consumer_group:
+            process, topics = fleet.first_process_id(member.client), fleet.consumers[row].topics
+            return CoordinatedMember(process, topics, instance, timeout_ms)
+        process, announces_rack = fleet.announcement(row)
+        return CoordinatedMember(process, None, instance, timeout_ms, rack=announces_rack or None)
 
     def _predecessor(self, member: Member) -> Member | None:
         """Return the static member whose instance id a member has; None for none."""

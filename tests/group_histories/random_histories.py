@@ -29,6 +29,7 @@ _GROUP_CONFIGS = {
     ),
     "4.2": (("initial_rebalance_delay_ms", (0, 3_000, 12_000)),),
     "4.3": (("assignment_interval_ms", (0, 1_000, 7_000, 15_000)),),
+    "4.4": (("num_warmup_replicas", (0, 2)), ("rack_aware_assignment_tags", ("zone", "zone,disk"))),
 }
 """The dynamic configs of a streams group, with values, by the first release that has them."""
 _GAPS_MS = (0, 1, 5, 10, 100, 500, 1_000, 2_000, 5_000, 5_000, 10_000, 30_000, 60_000)
@@ -81,6 +82,10 @@ class _Drawing:
             )
         }
         self.step_ms = _STEP_OF_LARGE_MS if self.is_large else _STEP_MS
+        plain = is_simulated or is_classic
+        self.has_topologies = not plain and self.random.random() < 0.15
+        self.has_attributes = not plain and self.random.random() < 0.3
+        self.reports_offsets = not plain and self.random.random() < 0.3
         self.events: list[dict[str, Any]] = []
         self.processes: dict[str, str] = {}
         self.up: set[str] = set()
@@ -96,6 +101,8 @@ class _Drawing:
             {"id": str(number), "partitions": choice((1, 2, 3, 4, 6, 8)), "stateful": self.random.random() < 0.6}
             for number in range(choice((1, 1, 2, 3)))
         ]
+        if self.has_topologies:
+            self.subtopologies += [{"id": "later", "partitions": 3, "stateful": choice((True, False)), "since": 1}]
         config = {
             "session_timeout_ms": choice((10_000, 45_000, 45_000)),
             "heartbeat_interval_ms": choice((1_000, 3_000, 5_000, 5_000)),
@@ -108,6 +115,8 @@ class _Drawing:
             "client_timer": "restarted" if self.is_simulated else choice(("restarted", "restarted", "fixed")),
         }
         fewest = len(self.clients) // 2 if self.is_large else 1
+        if self.reports_offsets:
+            config["reports_offsets"] = True
         for name in list(self.clients)[: self.random.randint(fewest, len(self.clients))]:
             self.start(name)
             self.wait(choice((0, 10, 100, 1_000, 4_000)), 0)
@@ -206,7 +215,13 @@ class _Drawing:
 
     def start(self, name: str) -> None:
         new = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
-        self.add("start", client=name, process_id=self.processes.setdefault(name, new))
+        details: dict[str, Any] = {}
+        if self.has_topologies:
+            details["topology_epoch"] = self.random.choice((0, 0, 1))
+        if self.has_attributes:
+            details["rack"] = self.random.choice((None, "a", "a", "b"))
+            details["tags"] = self.random.choice(({}, {"zone": "x"}, {"zone": "x", "disk": "y"}))
+        self.add("start", client=name, process_id=self.processes.setdefault(name, new), **details)
         self.up.add(name)
 
     def add(self, kind: str, **details: Any) -> None:

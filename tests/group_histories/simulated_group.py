@@ -3,8 +3,8 @@
 The simulated coordinator of a streams group is given Kafka's targets, so that ties of the assignor hide nothing, or
 computes its own with the members' names in Kafka, on which ties depend; in a classic group, tasks are dealt out as in
 `bridge/src/replay`. What a simulation cannot express is not simulated: clients that pause, static members that start
-twice, added partitions of subtopologies with state, heartbeats at fixed phases, and threads that start in the same
-millisecond.
+twice, other topologies, racks and tags, dynamic configs except that of standbys, added partitions of subtopologies with
+state, heartbeats at fixed phases, and threads that start in the same millisecond.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from simulator.group.streams_coordinator import (
     Configs,
     CoordinatedMember,
     Event,
+    LaterTopologyError,
     Rules,
     StreamsCoordinator,
     Tasks,
@@ -37,7 +38,7 @@ _CONFIGS = {"initial_rebalance_delay_ms": "initial_delay_ms"}
 class _Member:
     name: str
     thread: int
-    process: str
+    started: Mapping[str, Any]
     instance: str | None
     owned: Tasks = NO_TASKS
     target: Tasks = NO_TASKS
@@ -95,11 +96,11 @@ class _Group:
 
     def happen(self, event: Mapping[str, Any]) -> None:
         match event:
-            case {"kind": "start", "client": client, "process_id": process}:
+            case {"kind": "start", "client": client}:
                 self.starts[client] += 1
                 self.clients[client] = {}
                 for thread in range(self.details[client]["threads"]):
-                    self.start(client, thread, process, thread)
+                    self.start(client, thread, event, thread)
             case {"kind": "kill", "client": client}:
                 for member in self.clients.pop(client).values():
                     member.is_up = False
@@ -113,28 +114,30 @@ class _Group:
             case {"kind": "pause", "client": client, "for_ms": for_ms}:
                 for member in self.clients[client].values():
                     member.paused_until_ms = self.clock.now_ms + for_ms
-            case {"kind": "partitions"}:
-                self.coordinator.note_partitions()
+            case {"kind": "partitions", "subtopology": id_}:
+                since = {part["id"]: part.get("since", 0) for part in self.history["subtopologies"]}[id_]
+                if since <= (self.coordinator.topology_epoch or 0):
+                    self.coordinator.note_partitions()
             case _:
                 raise ValueError(f"unknown event {event}")
 
-    def start(self, client: str, thread: int, process: str, number: int) -> None:
+    def start(self, client: str, thread: int, started: Mapping[str, Any], number: int) -> None:
         instance = f"{client}-{thread}" if self.details[client].get("static") else None
-        member = _Member(f"{client}/{self.starts[client]}/{thread}", thread, process, instance)
+        member = _Member(f"{client}/{self.starts[client]}/{thread}", thread, started, instance)
         member.interval_ms = self.config["heartbeat_interval_ms"]
         self.clients[client][thread] = member
         self.clock.later(number * self.config["thread_start_ms"], lambda: self.join(member))
 
     def set_threads(self, client: str, number: int) -> None:
         threads = self.clients[client]
-        process = next(iter(threads.values())).process
+        started = next(iter(threads.values())).started
         while len(threads) > number:
             oldest = next(iter(threads.values()))
             del threads[oldest.thread]
             self.leave(oldest, closes=False)
         for added in range(number - len(threads)):
             self.starts[client] += 1
-            self.start(client, next(thread for thread in count() if thread not in threads), process, added)
+            self.start(client, next(thread for thread in count() if thread not in threads), started, added)
 
     def join(self, member: _Member) -> None:
         if not member.is_up:
@@ -145,8 +148,12 @@ class _Group:
             member.attempts += 1
             self.refused.append(member)
             return
+        except LaterTopologyError:
+            member.is_up = False
+            self.log.append({"t": self.clock.now_ms, "k": "refused", "m": member.name})
+            return
         is_new, member.has_joined = not member.has_joined, True
-        self.flush(member.name if is_new else None)
+        self.flush(member if is_new else None)
         self.receive(member, tasks)
         if is_new:
             self.repeat(member)
@@ -154,7 +161,14 @@ class _Group:
     def announce(self, member: _Member) -> Tasks:
         self.cause = f"heartbeat:{member.name}"
         timeout_ms = self.config.get("max_poll_interval_ms", 300_000)
-        new = CoordinatedMember(member.process, instance=member.instance, rebalance_timeout_ms=timeout_ms)
+        new = CoordinatedMember(
+            member.started["process_id"],
+            member.started.get("tags", {}),
+            member.instance,
+            timeout_ms,
+            rack=member.started.get("rack"),
+            topology_epoch=member.started.get("topology_epoch", 0),
+        )
         return self.coordinator.join(member.id, new, self.clock.now_ms)
 
     def repeat(self, member: _Member) -> None:
@@ -232,14 +246,17 @@ class _Group:
             (self.coordinator.remove if kind == "session" else self.coordinator.end_rebalance)(member)
         self.flush()
 
-    def flush(self, joined: str | None = None) -> None:
+    def flush(self, joined: _Member | None = None) -> None:
         """Start the coordinator's timers, and log what it has written; a member has joined after it replaced one."""
         self.clock.start(self.coordinator.timers)
         self.coordinator.timers.clear()
         events, self.coordinator.events = self.coordinator.events, []
         if joined is not None:
-            events.insert(bool(events) and events[0].kind == "removed", Event("joined", joined))
-        self.log += [self.entry(event) for event in events]
+            events.insert(bool(events) and events[0].kind == "removed", Event("joined", joined.name))
+        entries = [self.entry(event) for event in events]
+        if joined is not None and joined.started.get("topology_epoch", 0) < (self.coordinator.topology_epoch or 0):
+            next(entry for entry in entries if entry["k"] == "joined")["stale"] = True
+        self.log += entries
         if any(event.kind == "removed" for event in events):
             refused, self.refused = self.refused, []
             for member in refused:

@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -151,6 +152,23 @@ final class Coordinator {
         } else {
             call(shard, "onNewMetadataImage", newImage, change);
         }
+    }
+
+    /** Sets offsets of tasks in a heartbeat of a streams group; releases before 4.4 have none. */
+    static void setOffsets(final Object request, final Map<String, Long> offsets) {
+        final String name = request.getClass().getName() + "$TaskOffset";
+        if (!exists(name)) {
+            return;
+        }
+        final List<Object> reported = new ArrayList<>();
+        offsets.forEach((task, offset) -> {
+            final Object one = construct(find(name));
+            call(one, "setSubtopologyId", task.split("_")[0]);
+            call(one, "setPartition", Integer.valueOf(task.split("_")[1]));
+            call(one, "setOffset", offset);
+            reported.add(one);
+        });
+        call(request, "setTaskOffsets", reported);
     }
 
     private Object replay(final Object result) {

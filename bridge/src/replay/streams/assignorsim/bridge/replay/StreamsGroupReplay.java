@@ -15,27 +15,33 @@ import java.util.TreeSet;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.FencedMemberEpochException;
+import org.apache.kafka.common.errors.InvalidRequestException;
 import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.errors.UnreleasedInstanceIdException;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.KeyValue;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.Subtopology;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.TaskIds;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.Topology;
 import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
 import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.requests.StreamsGroupHeartbeatResponse;
 
 /** A streams group: its members obey what the coordinator hands to them. */
 final class StreamsGroupReplay extends Replay {
     private static final String ATTEMPT = "+";
     private static final int LEAVES = -1;
     private static final int CLOSES_STATIC = -2;
+    private static final int STALE_TOPOLOGY = StreamsGroupHeartbeatResponse.Status.STALE_TOPOLOGY.code();
     /** The dynamic configs of a group, by the kind of the event that sets one. */
     private static final Map<String, String> GROUP_CONFIGS = Map.of(
         "num_standby_replicas", "streams.num.standby.replicas",
         "session_timeout_ms", "streams.session.timeout.ms",
         "heartbeat_interval_ms", "streams.heartbeat.interval.ms",
         "assignment_interval_ms", "streams.assignment.interval.ms",
-        "initial_rebalance_delay_ms", "streams.initial.rebalance.delay.ms"
+        "initial_rebalance_delay_ms", "streams.initial.rebalance.delay.ms",
+        "num_warmup_replicas", "streams.num.warmup.replicas",
+        "rack_aware_assignment_tags", "streams.rack.aware.assignment.tags"
     );
 
     /** A task of each role that a member has, or should have. */
@@ -49,6 +55,7 @@ final class StreamsGroupReplay extends Replay {
         private final String processId;
         private final String client;
         private final int thread;
+        private final JsonNode started;
         private int epoch;
         private Tasks owned = Tasks.NONE;
         private Tasks target = Tasks.NONE;
@@ -60,10 +67,12 @@ final class StreamsGroupReplay extends Replay {
         private int intervalMs = heartbeatIntervalMs;
         private int attempts;
 
-        StreamsMember(final String client, final int start, final int thread, final String processId, final boolean isStatic) {
+        StreamsMember(final String client, final int start, final int thread, final JsonNode started) {
             this.client = client;
             this.thread = thread;
-            this.processId = processId;
+            this.started = started;
+            final boolean isStatic = clientNode(client).path("static").asBoolean();
+            processId = started.get("process_id").asText();
             id = client + "/" + start + "/" + thread;
             instanceId = isStatic ? client + "-" + thread : null;
         }
@@ -98,10 +107,15 @@ final class StreamsGroupReplay extends Replay {
         private void heartbeat(final boolean reportsTasks) {
             final StreamsGroupHeartbeatRequestData request = request(epoch);
             if (epoch == 0) {
-                request.setProcessId(processId).setTopology(topology).setRebalanceTimeoutMs(rebalanceTimeoutMs);
-                request.setClientTags(List.of());
+                request.setProcessId(processId).setTopology(topology(started.path("topology_epoch").asInt()));
+                request.setRebalanceTimeoutMs(rebalanceTimeoutMs).setRackId(started.path("rack").asText(null));
+                final List<KeyValue> tags = new ArrayList<>();
+                started.path("tags").fields().forEachRemaining(tag ->
+                    tags.add(new KeyValue().setKey(tag.getKey()).setValue(tag.getValue().asText())));
+                request.setClientTags(tags);
             }
             if (epoch == 0 || reportsTasks) {
+                reportOffsets(request);
                 request.setActiveTasks(ids(owned.active)).setStandbyTasks(ids(owned.standby)).setWarmupTasks(ids(owned.warmup));
             }
             final StreamsGroupHeartbeatResponseData response;
@@ -110,6 +124,10 @@ final class StreamsGroupReplay extends Replay {
             } catch (final FencedInstanceIdException error) {
                 isUp = false;
                 hold(Tasks.NONE);
+                return;
+            } catch (final InvalidRequestException error) {
+                isUp = false;
+                add("refused").put("m", id);
                 return;
             } catch (final FencedMemberEpochException | UnknownMemberIdException error) {
                 epoch = 0;
@@ -122,7 +140,11 @@ final class StreamsGroupReplay extends Replay {
                 isJoined = true;
                 // A static member that joins removes the one that it replaces.
                 final boolean replaces = !events.isEmpty() && events.get(0).get("k").asText().equals("removed");
-                events.add(replaces ? 1 : 0, event("joined").put("m", id));
+                final ObjectNode joined = event("joined").put("m", id);
+                if (response.status() != null && response.status().stream().anyMatch(status -> status.statusCode() == STALE_TOPOLOGY)) {
+                    joined.put("stale", true);
+                }
+                events.add(replaces ? 1 : 0, joined);
             }
             flush();
             epoch = response.memberEpoch();
@@ -140,6 +162,17 @@ final class StreamsGroupReplay extends Replay {
                         clock.in(rejoinMs, this::poll);
                     }
                 }
+            }
+        }
+
+        /** Reports offsets of its tasks, if the history says so and the release reads them. */
+        private void reportOffsets(final StreamsGroupHeartbeatRequestData request) {
+            if (history.get("config").path("reports_offsets").asBoolean()) {
+                final Map<String, Long> offsets = new TreeMap<>();
+                for (final Set<String> tasks : List.of(owned.active, owned.standby, owned.warmup)) {
+                    tasks.forEach(task -> offsets.put(task, 100L + (task + id).hashCode() % 100));
+                }
+                Coordinator.setOffsets(request, offsets);
             }
         }
 
@@ -188,7 +221,6 @@ final class StreamsGroupReplay extends Replay {
     private final boolean restartsTimer;
     private final int threadStartMs;
     private final int rebalanceTimeoutMs;
-    private final Topology topology = new Topology().setEpoch(0);
     private final Map<String, Tasks> targets = new TreeMap<>();
     private final Map<String, Map<Integer, StreamsMember>> clients = new TreeMap<>();
     private final Map<String, Integer> starts = new HashMap<>();
@@ -203,8 +235,15 @@ final class StreamsGroupReplay extends Replay {
         restartsTimer = history.get("config").path("client_timer").asText().equals("restarted");
         threadStartMs = config("thread_start_ms", 10);
         rebalanceTimeoutMs = config("max_poll_interval_ms", 300_000);
+    }
+
+    /** Returns the topology of an epoch: later ones have more subtopologies. */
+    private Topology topology(final int epoch) {
         final List<Subtopology> parts = new ArrayList<>();
         for (final JsonNode part : history.get("subtopologies")) {
+            if (part.path("since").asInt() > epoch) {
+                continue;
+            }
             final String id = part.get("id").asText();
             final Subtopology subtopology = new Subtopology().setSubtopologyId(id).setSourceTopics(List.of("source-" + id));
             if (part.get("stateful").asBoolean()) {
@@ -213,7 +252,7 @@ final class StreamsGroupReplay extends Replay {
             }
             parts.add(subtopology);
         }
-        topology.setSubtopologies(parts);
+        return new Topology().setEpoch(epoch).setSubtopologies(parts);
     }
 
     @Override
@@ -236,13 +275,13 @@ final class StreamsGroupReplay extends Replay {
     void happen(final JsonNode event) {
         final String client = event.path("client").asText();
         switch (event.get("kind").asText()) {
-            case "start" -> start(client, event.get("process_id").asText());
+            case "start" -> start(client, event);
             case "leave" -> stop(client, LEAVES);
             case "close" -> stop(client, clientNode(client).path("static").asBoolean() ? CLOSES_STATIC : LEAVES);
             case "kill" -> clients.remove(client).values().forEach(member -> member.isUp = false);
             case "threads" -> setThreads(client, event.get("threads").asInt());
             case "num_standby_replicas", "session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms",
-                "initial_rebalance_delay_ms" -> configure(GROUP_CONFIGS.get(event.get("kind").asText()), event.get("value"));
+                "initial_rebalance_delay_ms", "num_warmup_replicas", "rack_aware_assignment_tags" -> configure(GROUP_CONFIGS.get(event.get("kind").asText()), event.get("value"));
             case "pause" -> clients.get(client).values()
                 .forEach(member -> member.pausedUntilMs = clock.milliseconds() + event.get("for_ms").asLong());
             case "partitions" -> {
@@ -266,13 +305,12 @@ final class StreamsGroupReplay extends Replay {
         coordinator.configure(GROUP, groupConfigs);
     }
 
-    private void start(final String client, final String processId) {
+    private void start(final String client, final JsonNode event) {
         final int start = starts.merge(client, 1, Integer::sum);
         final Map<Integer, StreamsMember> threads = new LinkedHashMap<>();
         clients.put(client, threads);
         for (int thread = 0; thread < clientNode(client).get("threads").asInt(); thread++) {
-            final StreamsMember member =
-                new StreamsMember(client, start, thread, processId, clientNode(client).path("static").asBoolean());
+            final StreamsMember member = new StreamsMember(client, start, thread, event);
             threads.put(thread, member);
             later(thread * threadStartMs, member::join);
         }
@@ -280,7 +318,7 @@ final class StreamsGroupReplay extends Replay {
 
     private void setThreads(final String client, final int count) {
         final Map<Integer, StreamsMember> threads = clients.get(client);
-        final String processId = threads.values().iterator().next().processId;
+        final JsonNode started = threads.values().iterator().next().started;
         while (threads.size() > count) {
             final StreamsMember oldest = threads.values().iterator().next();
             threads.remove(oldest.thread);
@@ -291,8 +329,7 @@ final class StreamsGroupReplay extends Replay {
             while (threads.containsKey(thread)) {
                 thread++;
             }
-            final StreamsMember member = new StreamsMember(client, starts.merge(client, 1, Integer::sum), thread, processId,
-                clientNode(client).path("static").asBoolean());
+            final StreamsMember member = new StreamsMember(client, starts.merge(client, 1, Integer::sum), thread, started);
             threads.put(thread, member);
             later(added * threadStartMs, member::join);
         }
