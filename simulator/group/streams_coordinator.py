@@ -65,6 +65,8 @@ class Rules:
         hides_broker_configs: whether a dynamic config of the group replaces all others of the broker by their defaults.
         keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
         forgets_target_time: whether the assignment interval begins anew when the last member is removed.
+        loses_hash: whether the removal of a member deletes the hash of the metadata of topics, so that the first
+            heartbeat at another broker seems to see other partitions.
         refines: whether members go towards a refinement of the target, which the coordinator keeps if warm-ups are
             allowed. Kafka 4.4.0 refines nothing, but when it refuses a member whose instance id another one has, that
             one loses its kept tasks.
@@ -78,13 +80,14 @@ class Rules:
     hides_broker_configs: bool
     keeps_promoted: bool
     forgets_target_time: bool
+    loses_hash: bool
     refines: bool
     passes_assigned: bool
 
     @classmethod
     def of_consumer_group(cls) -> Rules:
         """Return the rules of a group of the consumer protocol."""
-        return replace(cls.of((4, 1)), has_assignment_interval=True, hides_broker_configs=False)
+        return replace(cls.of((4, 1)), has_assignment_interval=True, hides_broker_configs=False, loses_hash=False)
 
     @classmethod
     def of(cls, release: tuple[int, int]) -> Rules:
@@ -97,6 +100,7 @@ class Rules:
             hides_broker_configs=release < (4, 3),
             keeps_promoted=release >= (4, 4),
             forgets_target_time=release >= (4, 4),
+            loses_hash=release < (4, 2),
             refines=release >= (4, 4),
             passes_assigned=release >= (4, 4),
         )
@@ -242,6 +246,7 @@ class StreamsCoordinator(Generic[M]):
     _assignment_configs: tuple[int, str] | None = None
     _exists: bool = False
     _has_other_partitions: bool = False
+    _has_hash: bool = True
     _instances: dict[Hashable, M] = field(default_factory=dict)
     _refined: tuple[int, dict[M, Tasks]] = (-1, {})
     _active: dict[Task, Hashable] = field(default_factory=dict)
@@ -304,18 +309,23 @@ class StreamsCoordinator(Generic[M]):
     @property
     def is_due(self) -> bool:
         """Return whether a target is due."""
-        has_changed = self.target_epoch < self.epoch or self._has_other_partitions or self._has_other_configs
+        has_changed = self.target_epoch < self.epoch or self._sees_other_partitions or self._has_other_configs
         return has_changed and bool(self.members)
 
     def due_from_ms(self) -> int | None:
         """Return from when on the next heartbeat of any member raises the epoch, or computes a target; None if none."""
         if not self.is_due:
             return None
-        if self._has_other_partitions or self._has_other_configs:
+        if self._sees_other_partitions or self._has_other_configs:
             return 0
         if self.is_delayed:
             return None
         return 0 if self._targeted_at_ms is None else self._targeted_at_ms + self._interval_ms
+
+    @property
+    def _sees_other_partitions(self) -> bool:
+        """Return whether the next heartbeat finds another hash of the metadata of topics than the log has."""
+        return self._has_other_partitions or not (self.is_configured or self._has_hash)
 
     @property
     def _has_other_configs(self) -> bool:
@@ -343,12 +353,20 @@ class StreamsCoordinator(Generic[M]):
             if member.instance is not None:
                 self._instances[member.instance] = name
 
-    def reload(self, rules: Rules, configs: Configs) -> None:
-        """Continue on another broker, which has read the group from its log."""
+    def reload(self, rules: Rules, configs: Configs, now_ms: int) -> None:
+        """Continue on another broker, which has read the group from its log.
+
+        All sessions begin anew, and the time that members have to revoke tasks.
+        """
         self.rules, self._broker_configs = rules, configs
         self._apply_configs()
         self.is_configured = self.is_delayed = False
         self._refined = -1, {}
+        self.timers.append(Timer(("initial", None), None))
+        for name, member in self.members.items():
+            ends_ms = now_ms + member.rebalance_timeout_ms if member.state is State.UNREVOKED else None
+            self.timers.append(Timer(("session", name), now_ms + self.configs.session_timeout_ms))
+            self.timers.append(Timer(("rebalance", name), ends_ms))
 
     def hold(self) -> None:
         """Compute no target before `end_initial_delay`, although the release does not wait for other members."""
@@ -392,6 +410,7 @@ class StreamsCoordinator(Generic[M]):
             raises_epoch = self._replace(before, member, new)
         if new.instance is not None:
             self._instances[new.instance] = member
+        self._has_other_partitions = self._sees_other_partitions and not is_new_group
         self.is_configured = not is_new_group
         tasks = self._heartbeat(member, NO_TASKS, now_ms, raises_epoch=raises_epoch, was_empty=was_empty)
         return self.members[member].assigned if tasks is None else tasks
@@ -425,6 +444,7 @@ class StreamsCoordinator(Generic[M]):
 
         `owned`: the tasks that it has, if it reports them. Returns the tasks that it is to have; None for no change.
         """
+        self._has_other_partitions = self._sees_other_partitions
         self.is_configured = True
         return self._heartbeat(member, owned, now_ms, raises_epoch=False, was_empty=False)
 
@@ -434,6 +454,7 @@ class StreamsCoordinator(Generic[M]):
         one = self.members[member]
         was_stable = self.rules.refines and self._is_stable
         raises_epoch |= self._has_other_configs or self._has_other_partitions
+        self._has_hash |= self._has_other_partitions
         self._has_other_partitions = False
         if raises_epoch:
             was_stable, self._assignment_configs = False, self.configs.of_assignments
@@ -514,6 +535,7 @@ class StreamsCoordinator(Generic[M]):
         if one.instance is not None and self._instances.get(one.instance) == member:
             del self._instances[one.instance]
         self._cancel(member)
+        self._has_hash &= not self.rules.loses_hash
         self.events.append(Event("removed", member))
         self._raise_epoch()
         if not self.members and self.rules.forgets_target_time:

@@ -138,6 +138,7 @@ class StreamsProtocol:
         self._is_locked: BoolArray = context.leader.stateful & context.fleet.locks_tasks
         self._generation = 0
         self._watch = 0
+        self._moved_at_ms: int | None = None
         self._due_at_ms: int | None = None
         self._is_warm_start = context.world.start is Start.WARM
         self._reported_offsets = self._read_offsets()
@@ -382,6 +383,7 @@ class StreamsProtocol:
             return
         self._reasons.append(reason)
         self._requester = None
+        self._note_heartbeats_since_move(member)
         self._coordinator.remove(member)
         self._classic.discard(member)
         if self._reported_offsets is not None:
@@ -646,6 +648,14 @@ class StreamsProtocol:
         if heartbeats.last_ms(member, until_ms) > heartbeats.since_ms(member):
             self._coordinator.is_configured = True
 
+    def _note_heartbeats_since_move(self, leaving: Member) -> None:
+        """Note whether a member has sent a heartbeat to another broker since that became the coordinator."""
+        now_ms = self._context.now_ms
+        for member in (*self._memberships, leaving) if self._moved_at_ms is not None else ():
+            if self._heartbeats_of(member).last_ms(member, now_ms) > self._moved_at_ms:
+                self._coordinator.is_configured, self._moved_at_ms = True, None
+                return
+
     def _end_initial_delay(self, at_ms: int) -> Process:
         yield self._context.env.timeout(at_ms - self._context.now_ms)
         if not self._coordinator.is_delayed:
@@ -672,12 +682,13 @@ class StreamsProtocol:
         The sessions of all members begin anew, and first members no longer wait for others.
         """
         before, self._configs = self._configs, configs
-        self._coordinator.reload(self._rules(), self._coordinator_configs())
+        self._moved_at_ms = self._context.now_ms
+        self._coordinator.reload(self._rules(), self._coordinator_configs(), self._context.now_ms)
         for member in self._coordinator.members:
             if member not in self._memberships:
                 self._end_session(member, self._context.now_ms)
         self._requester = None
-        self._await_heartbeat()
+        self._follow_up()
         if configs.task_offset_interval_ms != before.task_offset_interval_ms:
             self._reported_offsets = self._read_offsets()
             if self._reported_offsets is not None:

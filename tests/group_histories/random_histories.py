@@ -89,6 +89,7 @@ class _Drawing:
         self.events: list[dict[str, Any]] = []
         self.processes: dict[str, str] = {}
         self.up: set[str] = set()
+        self.silent: list[tuple[int, int]] = []
         self.subtopologies: list[dict[str, Any]] = []
         self.partitions: dict[str, int] = {}
         self.at_ms = 100
@@ -172,6 +173,8 @@ class _Drawing:
         elif kind < 0.85 and up:
             name = self.random.choice(up)
             self.add("leave" if kind < 0.55 else "close" if kind < 0.7 else "kill", client=name)
+            if kind >= 0.55:
+                self.silent.append((self.at_ms, self.clients[name]["threads"]))
             self.up.discard(name)
             if self.random.random() < 0.3:  # Without its disk, it is another process.
                 del self.processes[name]
@@ -182,7 +185,9 @@ class _Drawing:
         elif self.is_classic:
             if kind > 0.85:
                 self.add_partitions()
-        elif kind < 0.89 and up and not self.is_simulated:
+        elif kind < 0.87:
+            self.move()
+        elif kind < 0.9 and up and not self.is_simulated:
             self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
         elif kind < 0.93 and up:
             self.add("threads", client=self.random.choice(up), threads=self.random.randint(1, _MAX_THREADS))
@@ -190,6 +195,17 @@ class _Drawing:
             self.configure()
         else:
             self.add_partitions()
+
+    def move(self) -> None:
+        """Let another broker coordinate the group.
+
+        There, the sessions of members that are down end in one millisecond, in the order of a hash table of their ids,
+        which a simulation does not have.
+        """
+        if not (
+            self.is_simulated and sum(threads for at_ms, threads in self.silent if at_ms > self.at_ms - 60_000) > 1
+        ):
+            self.add("move")
 
     def configure(self) -> None:
         """Set or remove a dynamic config of the group; a scenario can set only that of standbys."""

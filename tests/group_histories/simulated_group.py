@@ -40,7 +40,15 @@ from simulator.group.streams_coordinator import (
 from simulator.processes import classic_protocol, rejoining, simulation, streams_protocol
 from simulator.processes.classic_protocol import ClassicProtocol
 from simulator.processes.streams_protocol import StreamsProtocol
-from simulator.world.changes import ClientDown, ClientUp, ConfigsSet, PartitionsSet, ThreadsSet, TimedChange
+from simulator.world.changes import (
+    ClientDown,
+    ClientUp,
+    ConfigsSet,
+    CoordinatorMoved,
+    PartitionsSet,
+    ThreadsSet,
+    TimedChange,
+)
 from simulator.world.disturbances import Disk, PartitionsAdded, StreamThreads
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
@@ -118,18 +126,7 @@ def _world(history: Mapping[str, Any]) -> World:
             topics.append(Topic(name, ((0,),) * count, (0,) * count, (0,) * count, (0,) * count))
         stores = (Store(f"store-{number}", changelog),) if is_stateful else ()
         subtopologies.append(Subtopology(number, (source,), stores))
-    configs = GroupConfigs(
-        protocol=GroupProtocol.CLASSIC if history.get("protocol") == "classic" else GroupProtocol.STREAMS,
-        session_timeout_ms=config["session_timeout_ms"],
-        heartbeat_interval_ms=config["heartbeat_interval_ms"],
-        streams_heartbeat_interval_ms=config["heartbeat_interval_ms"],
-        streams_assignment_interval_ms=config.get("assignment_interval_ms", 0),
-        initial_rebalance_delay_ms=config["initial_rebalance_delay_ms"],
-        max_poll_interval_ms=config.get("max_poll_interval_ms", 300_000),
-        metadata_max_age_ms=config.get("metadata_max_age_ms", 300_000),
-        broker_release=release_of(history),
-        task_offset_interval_ms=None,
-    )
+    configs = _group_configs(history)
     return World(
         name=history["id"],
         cluster=Cluster((Broker(0, "az"),), {topic.name: topic for topic in topics}),
@@ -155,6 +152,22 @@ def _world(history: Mapping[str, Any]) -> World:
         disturbances=tuple(_disturbances(history)),
         duration_ms=history["duration_ms"] + 1,
         start=Start.COLD,
+    )
+
+
+def _group_configs(history: Mapping[str, Any]) -> GroupConfigs:
+    config = history["config"]
+    return GroupConfigs(
+        protocol=GroupProtocol.CLASSIC if history.get("protocol") == "classic" else GroupProtocol.STREAMS,
+        session_timeout_ms=config["session_timeout_ms"],
+        heartbeat_interval_ms=config["heartbeat_interval_ms"],
+        streams_heartbeat_interval_ms=config["heartbeat_interval_ms"],
+        streams_assignment_interval_ms=config.get("assignment_interval_ms", 0),
+        initial_rebalance_delay_ms=config["initial_rebalance_delay_ms"],
+        max_poll_interval_ms=config.get("max_poll_interval_ms", 300_000),
+        metadata_max_age_ms=config.get("metadata_max_age_ms", 300_000),
+        broker_release=release_of(history),
+        task_offset_interval_ms=None,
     )
 
 
@@ -186,6 +199,8 @@ def _changes(history: Mapping[str, Any]) -> Iterator[TimedChange]:
                 change = ThreadsSet(name, event["threads"], leaves_group=True)
             case "num_standby_replicas":
                 change = ConfigsSet(AssignmentConfigs(num_standby_replicas=event["value"]))
+            case "move":
+                change = CoordinatorMoved(0, _group_configs(history), "")
             case "partitions":
                 change = PartitionsSet(f"source-{event['subtopology']}", event["partitions"])
             case "leave" | "close" | "kill" as kind:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from assignors.java.hash_order import TimelineOrder
 from simulator.group.streams_coordinator import (
     NO_TASKS,
     Configs,
@@ -68,13 +69,7 @@ class _Group:
         self.coordinator = StreamsCoordinator(
             Rules.of((major, minor)),
             self.target,
-            Configs(
-                self.config["initial_rebalance_delay_ms"],
-                self.config["assignment_interval_ms"],
-                self.config["session_timeout_ms"],
-                self.config["num_standby_replicas"],
-                self.config["heartbeat_interval_ms"],
-            ),
+            self.configs(),
         )
         self.clock = VirtualClock(self.end)
         self.log: list[dict[str, Any]] = []
@@ -83,6 +78,17 @@ class _Group:
         self.clients: dict[str, dict[int, _Member]] = {}
         self.starts: dict[str, int] = dict.fromkeys(self.details, 0)
         self.refused: list[_Member] = []
+        self.in_map = TimelineOrder()
+
+    def configs(self) -> Configs:
+        """Return the configs of the brokers."""
+        return Configs(
+            self.config["initial_rebalance_delay_ms"],
+            self.config["assignment_interval_ms"],
+            self.config["session_timeout_ms"],
+            self.config["num_standby_replicas"],
+            self.config["heartbeat_interval_ms"],
+        )
 
     def target(self, members: Mapping[Any, CoordinatedMember]) -> Mapping[Any, Tasks]:
         targets = self.targets.get(self.coordinator.epoch, {})
@@ -114,6 +120,11 @@ class _Group:
             case {"kind": "pause", "client": client, "for_ms": for_ms}:
                 for member in self.clients[client].values():
                     member.paused_until_ms = self.clock.now_ms + for_ms
+            case {"kind": "move"}:
+                self.coordinator.reload(self.coordinator.rules, self.configs(), self.clock.now_ms)
+                place = {(name,): number for number, name in enumerate(self.in_map)}
+                self.coordinator.timers.sort(key=lambda timer: place.get(timer.key[1:], -1))
+                self.flush()
             case {"kind": "partitions", "subtopology": id_}:
                 since = {part["id"]: part.get("since", 0) for part in self.history["subtopologies"]}[id_]
                 if since <= (self.coordinator.topology_epoch or 0):
@@ -248,6 +259,10 @@ class _Group:
 
     def flush(self, joined: _Member | None = None) -> None:
         """Start the coordinator's timers, and log what it has written; a member has joined after it replaced one."""
+        for gone in [name for name in self.in_map if name not in self.coordinator.members]:
+            self.in_map.remove(gone)
+        for name in [*self.coordinator.members] * 2:  # Kafka puts a member a second time, which may enlarge the map.
+            self.in_map.add(name)
         self.clock.start(self.coordinator.timers)
         self.coordinator.timers.clear()
         events, self.coordinator.events = self.coordinator.events, []

@@ -44,17 +44,19 @@ import org.apache.kafka.image.MetadataProvenance;
  * <p>Interfaces that releases keep in different packages, or with different parameters, are looked up by name.
  */
 final class Coordinator {
+    private static final String BUILDER = "org.apache.kafka.coordinator.group.GroupCoordinatorShard$Builder";
     private static final String SHARE_CONFIG = "org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig";
 
     private final VirtualClock clock;
     private final Map<String, VirtualClock.Event> timers = new HashMap<>();
     private final Consumer<Object> onRecord;
     private final Runnable afterTimer;
-    private final GroupCoordinatorShard shard;
+    private final List<Object> records = new ArrayList<>();
+    private final GroupCoordinatorConfig config;
     private final Object configManager;
+    private GroupCoordinatorShard shard;
     private MetadataImage image = MetadataImage.EMPTY;
     private String cause = "";
-    private long offset;
 
     /**
      * Starts a coordinator.
@@ -72,9 +74,21 @@ final class Coordinator {
         final Map<String, Object> known = new HashMap<>(configs);
         known.keySet().retainAll(definitions.names());
         final AbstractConfig values = new AbstractConfig(definitions, known, false);
-        final GroupCoordinatorConfig config = new GroupCoordinatorConfig(values);
-        final Class<?> builderClass = find("org.apache.kafka.coordinator.group.GroupCoordinatorShard$Builder");
-        configManager = configManager(builderClass, config, values);
+        config = new GroupCoordinatorConfig(values);
+        configManager = configManager(find(BUILDER), config, values);
+        shard = load();
+    }
+
+    /** Lets another broker coordinate the group: it reads the log, and has none of the timers. */
+    void move() {
+        call(shard, "onUnloaded");
+        timers.values().forEach(VirtualClock.Event::cancel);
+        timers.clear();
+        shard = load();
+    }
+
+    private GroupCoordinatorShard load() {
+        final Class<?> builderClass = find(BUILDER);
         final Object builder = configManager == null
             ? construct(builderClass, config)
             : construct(builderClass, config, configManager);
@@ -94,8 +108,13 @@ final class Coordinator {
                 call(builder, name, Optional.empty());
             }
         }
-        shard = (GroupCoordinatorShard) call(builder, "build");
-        call(shard, "onLoaded", wrapped(image, "KRaftCoordinatorMetadataImage"));
+        final GroupCoordinatorShard loaded = (GroupCoordinatorShard) call(builder, "build");
+        long next = 0;
+        for (final Object record : records) {
+            call(loaded, "replay", next++, -1L, (short) -1, record);
+        }
+        call(loaded, "onLoaded", wrapped(image, "KRaftCoordinatorMetadataImage"));
+        return loaded;
     }
 
     /** Returns what triggers what happens now: `heartbeat:MEMBER`, `leave:MEMBER` or `timer:KEY`. */
@@ -173,9 +192,12 @@ final class Coordinator {
 
     private Object replay(final Object result) {
         final boolean isApplied = !(Boolean) call(result, "replayRecords");
-        for (final Object record : isApplied ? List.of() : (List<?>) call(result, "records")) {
-            onRecord.accept(record);
-            call(shard, "replay", offset++, -1L, (short) -1, record);
+        for (final Object record : (List<?>) call(result, "records")) {
+            if (!isApplied) {
+                onRecord.accept(record);
+                call(shard, "replay", (long) records.size(), -1L, (short) -1, record);
+            }
+            records.add(record);
         }
         final CompletableFuture<?> appended = (CompletableFuture<?>) call(result, "appendFuture");
         if (appended != null) {

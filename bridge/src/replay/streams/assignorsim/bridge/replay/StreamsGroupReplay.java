@@ -282,6 +282,7 @@ final class StreamsGroupReplay extends Replay {
             case "threads" -> setThreads(client, event.get("threads").asInt());
             case "num_standby_replicas", "session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms",
                 "initial_rebalance_delay_ms", "num_warmup_replicas", "rack_aware_assignment_tags" -> configure(GROUP_CONFIGS.get(event.get("kind").asText()), event.get("value"));
+            case "move" -> coordinator.move();
             case "pause" -> clients.get(client).values()
                 .forEach(member -> member.pausedUntilMs = clock.milliseconds() + event.get("for_ms").asLong());
             case "partitions" -> {
