@@ -247,6 +247,7 @@ class StreamsCoordinator(Generic[M]):
     _exists: bool = False
     _has_other_partitions: bool = False
     _has_hash: bool = True
+    _checks_hash: bool = False  # Each heartbeat does until one raises the epoch, after the group was read from its log.
     _instances: dict[Hashable, M] = field(default_factory=dict)
     _refined: tuple[int, dict[M, Tasks]] = (-1, {})
     _active: dict[Task, Hashable] = field(default_factory=dict)
@@ -325,7 +326,7 @@ class StreamsCoordinator(Generic[M]):
     @property
     def _sees_other_partitions(self) -> bool:
         """Return whether the next heartbeat finds another hash of the metadata of topics than the log has."""
-        return self._has_other_partitions or not (self.is_configured or self._has_hash)
+        return self._has_other_partitions or (self._checks_hash and not self._has_hash)
 
     @property
     def _has_other_configs(self) -> bool:
@@ -361,6 +362,7 @@ class StreamsCoordinator(Generic[M]):
         self.rules, self._broker_configs = rules, configs
         self._apply_configs()
         self.is_configured = self.is_delayed = False
+        self._checks_hash = True
         self._refined = -1, {}
         self.timers.append(Timer(("initial", None), None))
         for name, member in self.members.items():
@@ -410,9 +412,9 @@ class StreamsCoordinator(Generic[M]):
             raises_epoch = self._replace(before, member, new)
         if new.instance is not None:
             self._instances[new.instance] = member
-        self._has_other_partitions = self._sees_other_partitions and not is_new_group
         self.is_configured = not is_new_group
         tasks = self._heartbeat(member, NO_TASKS, now_ms, raises_epoch=raises_epoch, was_empty=was_empty)
+        self._checks_hash |= is_new_group
         return self.members[member].assigned if tasks is None else tasks
 
     def fence(self, member: M, instance: Hashable) -> None:
@@ -444,7 +446,6 @@ class StreamsCoordinator(Generic[M]):
 
         `owned`: the tasks that it has, if it reports them. Returns the tasks that it is to have; None for no change.
         """
-        self._has_other_partitions = self._sees_other_partitions
         self.is_configured = True
         return self._heartbeat(member, owned, now_ms, raises_epoch=False, was_empty=False)
 
@@ -453,10 +454,11 @@ class StreamsCoordinator(Generic[M]):
     ) -> Tasks | None:
         one = self.members[member]
         was_stable = self.rules.refines and self._is_stable
-        raises_epoch |= self._has_other_configs or self._has_other_partitions
-        self._has_hash |= self._has_other_partitions
+        raises_epoch |= self._has_other_configs or self._sees_other_partitions
+        self._has_hash |= self._sees_other_partitions
         self._has_other_partitions = False
         if raises_epoch:
+            self._checks_hash = False
             was_stable, self._assignment_configs = False, self.configs.of_assignments
             self._raise_epoch()
         if was_stable and self.targets.get(member, NO_TASKS) != one.assigned:

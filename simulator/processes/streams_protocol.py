@@ -138,7 +138,8 @@ class StreamsProtocol:
         self._is_locked: BoolArray = context.leader.stateful & context.fleet.locks_tasks
         self._generation = 0
         self._watch = 0
-        self._moved_at_ms: int | None = None
+        self._moved_at_ms = 0
+        self._delay_ends_ms: int | None = None
         self._due_at_ms: int | None = None
         self._is_warm_start = context.world.start is Start.WARM
         self._reported_offsets = self._read_offsets()
@@ -291,6 +292,7 @@ class StreamsProtocol:
         if self._is_warm_start and not (waits or coordinator.is_delayed):
             # The application has run before, so the members that join at this moment share their first target.
             coordinator.hold()
+            self._delay_ends_ms = now_ms
             self._scope.start(self._end_initial_delay(now_ms))
         if self._context.is_classic(member):
             self._classic.add(member)
@@ -365,7 +367,8 @@ class StreamsProtocol:
         """Remove a member that is down when its session ends."""
         if member not in self._coordinator.members:
             return  # Another member with its instance id has replaced it at this moment.
-        self._end_session(member, self._heartbeats_of(member).last_ms(member, self._context.now_ms))
+        since_ms = self._heartbeats_of(member).last_ms(member, self._context.now_ms)
+        self._end_session(member, max(since_ms, self._moved_at_ms))
         while self._context.now_ms < self._session_ends_ms[member]:
             yield self._context.env.timeout(self._session_ends_ms[member] - self._context.now_ms)
         if member in self._coordinator.members:
@@ -383,7 +386,6 @@ class StreamsProtocol:
             return
         self._reasons.append(reason)
         self._requester = None
-        self._note_heartbeats_since_move(member)
         self._coordinator.remove(member)
         self._classic.discard(member)
         if self._reported_offsets is not None:
@@ -407,8 +409,10 @@ class StreamsProtocol:
         timers, coordinator.timers = coordinator.timers, []
         for timer in timers:
             match timer:
-                case Timer(("initial", _), int(at_ms)):
-                    self._scope.start(self._end_initial_delay(at_ms))
+                case Timer(("initial", _), at_ms):
+                    self._delay_ends_ms = at_ms
+                    if at_ms is not None:
+                        self._scope.start(self._end_initial_delay(at_ms))
                 case Timer(("rebalance", Member() as member), at_ms) if member not in self._classic:
                     self._deadlines_ms[member] = at_ms
                     if at_ms is not None:
@@ -648,17 +652,9 @@ class StreamsProtocol:
         if heartbeats.last_ms(member, until_ms) > heartbeats.since_ms(member):
             self._coordinator.is_configured = True
 
-    def _note_heartbeats_since_move(self, leaving: Member) -> None:
-        """Note whether a member has sent a heartbeat to another broker since that became the coordinator."""
-        now_ms = self._context.now_ms
-        for member in (*self._memberships, leaving) if self._moved_at_ms is not None else ():
-            if self._heartbeats_of(member).last_ms(member, now_ms) > self._moved_at_ms:
-                self._coordinator.is_configured, self._moved_at_ms = True, None
-                return
-
     def _end_initial_delay(self, at_ms: int) -> Process:
         yield self._context.env.timeout(at_ms - self._context.now_ms)
-        if not self._coordinator.is_delayed:
+        if not self._coordinator.is_delayed or self._delay_ends_ms != at_ms:
             return
         self._requester = None
         for member in self._memberships:

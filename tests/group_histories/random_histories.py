@@ -20,6 +20,7 @@ heartbeats in the same millisecond, whose order would be arbitrary. The many mem
 _STEP_OF_LARGE_MS, _LARGE = 1_000, 0.03
 """The step of groups of up to 20 clients of up to three threads, and their share."""
 _REJOINS_MS, _THREAD_STARTS_MS, _MAX_THREADS = (0, 200, 800), (13, 103), 4
+_LONGEST_SESSION_MS, _LONGEST_HEARTBEAT_INTERVAL_MS = 45_000, 5_000
 _STANDBYS = ("num_standby_replicas", (0, 1, 2))
 _GROUP_CONFIGS = {
     "4.1": (
@@ -89,7 +90,7 @@ class _Drawing:
         self.events: list[dict[str, Any]] = []
         self.processes: dict[str, str] = {}
         self.up: set[str] = set()
-        self.silent: list[tuple[int, int]] = []
+        self.silent_ms = -_LONGEST_SESSION_MS
         self.subtopologies: list[dict[str, Any]] = []
         self.partitions: dict[str, int] = {}
         self.at_ms = 100
@@ -174,7 +175,7 @@ class _Drawing:
             name = self.random.choice(up)
             self.add("leave" if kind < 0.55 else "close" if kind < 0.7 else "kill", client=name)
             if kind >= 0.55:
-                self.silent.append((self.at_ms, self.clients[name]["threads"]))
+                self.silent_ms = self.at_ms
             self.up.discard(name)
             if self.random.random() < 0.3:  # Without its disk, it is another process.
                 del self.processes[name]
@@ -199,13 +200,14 @@ class _Drawing:
     def move(self) -> None:
         """Let another broker coordinate the group.
 
-        There, the sessions of members that are down end in one millisecond, in the order of a hash table of their ids,
-        which a simulation does not have.
+        There, the sessions of members that are down, or that are killed before their next heartbeat, end in one
+        millisecond, in the order of a hash table of their ids, which a simulation does not have.
         """
-        if not (
-            self.is_simulated and sum(threads for at_ms, threads in self.silent if at_ms > self.at_ms - 60_000) > 1
-        ):
+        if not self.is_simulated:
             self.add("move")
+        elif self.silent_ms < self.at_ms - _LONGEST_SESSION_MS:
+            self.add("move")
+            self.at_ms += _LONGEST_HEARTBEAT_INTERVAL_MS
 
     def configure(self) -> None:
         """Set or remove a dynamic config of the group; a scenario can set only that of standbys."""
