@@ -12,9 +12,7 @@ from typing import Final
 
 from assignors.model.configs import RackAwareStrategy
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.sampling.event_sampling import EventPlan, PlannedEvent
 from simulator.plurals import counted
-from simulator.world.disturbances import Join, Leave
 from simulator.world.group_configs import GroupProtocol
 
 _RUN_MS = 8.0
@@ -158,14 +156,7 @@ def estimate_again(scenario: Scenario, spec: AssignorSpec, rebalances: int) -> R
 def _rebalances(scenario: Scenario, spec: AssignorSpec) -> float:
     """Predict the number of rebalances: as `predict_rebalances`, with one for each client that an event restarts."""
     events = scenario.blueprint.events
-    return predict_rebalances(scenario, spec) + sum(_changes(event) - 1 for event in events)
-
-
-def _changes(event: PlannedEvent) -> float:
-    """Return how many times an event changes the group, about: clients that it changes together count as one."""
-    if isinstance(event, EventPlan):
-        return event.num_changes
-    return len(event.clients) if isinstance(event, Join | Leave) and event.every_ms else 1.0
+    return predict_rebalances(scenario, spec) + sum(event.num_changes - 1 for event in events)
 
 
 def _seconds(scenario: Scenario, spec: AssignorSpec) -> float:

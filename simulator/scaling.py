@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from simulator.pod_schedules import PodStart, PodStop, Startable
+from simulator.world.changes import Startable
 from simulator.world.pod_events import (
     DOWNSCALE_STABILIZATION_MS,
     TOLERANCE,
@@ -38,6 +38,8 @@ from simulator.world.pod_events import (
     HorizontalScaling,
     LagTrigger,
     PodController,
+    PodStart,
+    PodStop,
     PodTemplate,
     ScalingBehavior,
     ScalingRules,

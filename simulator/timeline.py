@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from typing import Final
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import with_coordinator_moves
 from simulator.brokers.replication_progress import ReplicationProgress, may_lag
-from simulator.pod_schedules import PodStart, PodStop, pod_schedule, startable_ms
 from simulator.world.changes import (
     BrokersDown,
     BrokersUp,
+    ChangeContext,
     ClientDown,
     ClientUp,
-    ConfigsSet,
     ElementaryChange,
-    PartitionsSet,
-    PodsReplaced,
+    NewRelease,
     ReplicasSet,
     ReplicaStates,
     ReplicationStep,
+    Startable,
     ThreadReplaced,
     ThreadsSet,
     TimedChange,
     TrafficScaled,
 )
-from simulator.world.disturbances import (
-    BrokerBounce,
-    BrokerLoss,
-    BrokerUpgrade,
-    ConfigChange,
-    Crash,
-    Disk,
-    Disturbance,
-    Join,
-    Leave,
-    PartitionsAdded,
-    RackOutage,
-    Reassignment,
-    ReplaceThread,
-    ReplicaMove,
-    RollingBounce,
-    StreamThreads,
-    TrafficChange,
-    event_numbers,
-)
+from simulator.world.disturbances import RackOutage, Reassignment, event_numbers
 from simulator.world.leave_on_close import group_configs_of, leaves_on_close, leaves_when_removed, leaves_when_replaced
-from simulator.world.pod_events import Closing, LagScaling, PodEvent, Volume
+from simulator.world.pod_events import LagScaling
 from simulator.world.world import Start, World
 
 _CHANGES_OF_BROKERS: Final = BrokersDown | BrokersUp | ReplicasSet
@@ -64,13 +45,14 @@ def timeline(world: World) -> list[TimedChange]:
     Returns changes by time; changes of one moment are in the order of the scenario, with the steps of reassignments
     last. Reassignments are included up to the end of the run.
     """
-    numbers = event_numbers(world.disturbances)
+    numbers, context = event_numbers(world.disturbances), change_context(world)
     planned = [
-        (replace(timed, event=numbers[place]), place if _is_temporary(disturbance) else None)
+        (replace(timed, event=numbers[place]), place if disturbance.is_temporary else None)
         for place, disturbance in enumerate(world.disturbances)
-        for timed in _elementary_changes(world, disturbance)
+        for timed in disturbance.changes(context)
     ]
-    happening = list(_with_outages(_without_no_ops(world, sorted(planned, key=lambda entry: entry[0].at_ms))))
+    planned.sort(key=lambda entry: entry[0].at_ms)
+    happening = list(_with_outages(_without_no_ops(world, context.scaled, planned)))
     has_changes = any(isinstance(timed.change, _CHANGES_OF_BROKERS) for timed in happening)
     has_plans = any(isinstance(event, Reassignment) for event in world.disturbances)
     if has_changes or has_plans or _has_other_leaders(world) or may_lag(world):
@@ -80,7 +62,8 @@ def timeline(world: World) -> list[TimedChange]:
 
 def replicas_at(world: World, until_ms: int) -> ReplicationProgress:
     """Return the brokers and partitions at a time, before the reassignments that begin at that time."""
-    planned = [timed for disturbance in world.disturbances for timed in _elementary_changes(world, disturbance)]
+    context = change_context(world)
+    planned = [timed for disturbance in world.disturbances for timed in disturbance.changes(context)]
     changes = sorted((timed for timed in planned if timed.at_ms <= until_ms), key=lambda timed: timed.at_ms)
     progress = ReplicationProgress(world)
     for _ in _with_replication(progress, world, list(_with_outages(changes)), until_ms):
@@ -104,7 +87,7 @@ def _with_outages(changes: Iterable[TimedChange]) -> Iterator[TimedChange]:
     An outage lasts until just before its end; where one ends as another begins, the broker stays down. `changes`:
     changes by time, those of brokers for each outage alone. Yields the changes that happen.
     """
-    outages, down, upgrade_of = Counter[int](), set[int](), dict[int, BrokerUpgrade]()
+    outages, down, upgrade_of = Counter[int](), set[int](), dict[int, NewRelease]()
     for _, simultaneous in groupby(changes, key=lambda timed: timed.at_ms):
         at_once = list(simultaneous)
         for change in (timed.change for timed in at_once):
@@ -203,20 +186,15 @@ def _apply(progress: ReplicationProgress, change: ElementaryChange) -> ReplicaSt
     return progress.replicas.take_changed()
 
 
-def _is_temporary(disturbance: Disturbance) -> bool:
-    """Whether the clients that it takes down come back."""
-    if isinstance(disturbance, PodEvent):
-        return not disturbance.is_permanent
-    return isinstance(disturbance, RollingBounce) or getattr(disturbance, "down_ms", None) is not None
-
-
-def _without_no_ops(world: World, planned: Iterable[tuple[TimedChange, int | None]]) -> Iterator[TimedChange]:
+def _without_no_ops(
+    world: World, scaled: Collection[str], planned: Iterable[tuple[TimedChange, int | None]]
+) -> Iterator[TimedChange]:
     """Drop stops of absent clients and starts of present ones.
 
-    `planned`: changes by time, each with the place of its disturbance if that is temporary. Yields the changes that
-    happen.
+    `scaled`: the clients that an autoscaler scales. `planned`: changes by time, each with the place of its disturbance
+    if that is temporary. Yields the changes that happen.
     """
-    up = {client.name for client in world.clients if client.starts} | _scaled(world)
+    up = {client.name for client in world.clients if client.starts}.union(scaled)
     started_ms = dict.fromkeys(up, None if world.start is Start.RUNNING else 0)
     kept_down_by: dict[str, set[int]] = {client.name: set() for client in world.clients}
     for timed, outage in planned:
@@ -248,126 +226,42 @@ def _without_no_ops(world: World, planned: Iterable[tuple[TimedChange, int | Non
             yield timed
 
 
-def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[TimedChange]:
-    at_ms = disturbance.at_ms
-    match disturbance:
-        case Join(clients=clients, every_ms=every_ms):
-            yield from (TimedChange(at_ms + i * every_ms, ClientUp(client)) for i, client in enumerate(clients))
-        case Leave(clients=clients, every_ms=every_ms, closing=closing):
-            for i, client in enumerate(clients):
-                yield _close(world, client, at_ms + i * every_ms, closing, Disk.KEPT)
-        case Crash(clients=clients, down_ms=down_ms, disk=disk):
-            yield from _crash(at_ms, clients, down_ms, disk)
-        case RollingBounce():
-            yield from _bounce(world, disturbance)
-        case PodEvent(clients=clients) if not _scaled(world).isdisjoint(clients):
-            yield TimedChange(at_ms, PodsReplaced(disturbance))
-        case PodEvent():
-            yield from pod_event_changes(world, disturbance)
-        case RackOutage(rack=rack, down_ms=down_ms, disk=disk):
-            brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
-            clients = tuple(client.name for client in world.clients if client.rack == rack)
-            yield from _brokers_crash(at_ms, brokers, down_ms)
-            yield from _crash(at_ms, clients, down_ms, disk)
-        case BrokerLoss(brokers=brokers, down_ms=down_ms):
-            yield from _brokers_crash(at_ms, brokers, down_ms)
-        case BrokerBounce(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
-            for i, broker in enumerate(brokers):
-                stop_ms = at_ms + i * (down_ms + pause_ms)
-                yield TimedChange(stop_ms, BrokersDown((broker,)))
-                yield TimedChange(stop_ms + down_ms, BrokersUp((broker,)))
-        case BrokerUpgrade(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
-            for i, broker in enumerate(brokers):
-                stop_ms = at_ms + i * (down_ms + pause_ms)
-                yield TimedChange(stop_ms, BrokersDown((broker,)))
-                yield TimedChange(stop_ms + down_ms, BrokersUp((broker,), disturbance))
-        case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
-            yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
-        case PartitionsAdded(topic=topic, first=first, replicas=added):
-            yield TimedChange(at_ms, PartitionsSet(topic, first + len(added)))
-        case Reassignment() | LagScaling():
-            # Steps depend on all other changes of brokers; see `_with_replication`. Scaling depends on the run.
-            return
-        case ConfigChange(configs=configs):
-            yield TimedChange(at_ms, ConfigsSet(configs))
-        case TrafficChange(factor=factor, hour=hour):
-            yield TimedChange(at_ms, TrafficScaled(factor, hour))
-        case ReplaceThread() | StreamThreads():
-            yield from _change_threads(world, disturbance)
-
-
-def _change_threads(world: World, event: ReplaceThread | StreamThreads) -> Iterator[TimedChange]:
+def change_context(world: World) -> ChangeContext:
+    """Return what the changes of disturbances depend on in a world."""
     static = {client.name for client in world.clients if client.is_static}
-    for client in event.clients:
-        is_static = client in static
-        configs = group_configs_of(world, client, event.at_ms)
-        match event:
-            case ReplaceThread():
-                leaves = leaves_when_replaced(configs, is_static=is_static)
-                yield TimedChange(event.at_ms, ThreadReplaced(client, leaves))
-            case StreamThreads(threads=threads):
-                leaves = leaves_when_removed(configs, is_static=is_static)
-                yield TimedChange(event.at_ms, ThreadsSet(client, threads, leaves))
 
+    def leaves(rule: Callable[..., bool]) -> Callable[[str, int], bool]:
+        return lambda client, at_ms: rule(group_configs_of(world, client, at_ms), is_static=client in static)
 
-def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, disk: Disk) -> Iterator[TimedChange]:
-    for client in clients:
-        yield TimedChange(at_ms, ClientDown(client, leaves_group=False, disk=disk, crashes=True))
-        if down_ms is not None:
-            yield TimedChange(at_ms + down_ms, ClientUp(client))
-
-
-def _brokers_crash(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> Iterator[TimedChange]:
-    if brokers:
-        yield TimedChange(at_ms, BrokersDown(brokers, crash=True))
-        if down_ms is not None:
-            yield TimedChange(at_ms + down_ms, BrokersUp(brokers))
-
-
-def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
-    at_ms = bounce.at_ms
-    for client in bounce.clients:
-        yield _close(world, client, at_ms, bounce.closing, bounce.disk)
-        at_ms += bounce.closing.ends_after_ms + bounce.down_ms
-        up = ClientUp(
-            client, bounce.configs, bounce.announces_rack, bounce.release, bounce.group_configs, bounce.consumer
-        )
-        yield TimedChange(at_ms, up)
-        at_ms += bounce.pause_ms
-
-
-def pod_event_changes(world: World, event: PodEvent) -> Iterator[TimedChange]:
-    """Yield the changes of an event in which a platform stops processes."""
-    for step in pod_schedule(event, startable_ms(world)):
-        yield from pod_changes(world, step, event.volume)
-
-
-def pod_changes(world: World, step: PodStop | PodStart, volume: Volume) -> Iterator[TimedChange]:
-    """Yield the changes of a pod that starts or is asked to stop.
-
-    `step`: what happens; `volume`: where the state directory of the pod is.
-    """
-    is_lost = volume is Volume.NONE
-    match step:
-        case PodStop(client=client, at_ms=at_ms, closing=None):
-            yield from _crash(at_ms, [client], None, Disk.LOST if is_lost else Disk.UNFLUSHED_LOST)
-        case PodStop(client=client, at_ms=at_ms, closing=Closing() as closing):
-            yield _close(world, client, at_ms, closing, Disk.LOST if is_lost else Disk.KEPT)
-        case PodStart(client=client, at_ms=at_ms):
-            yield TimedChange(at_ms, ClientUp(client))
-
-
-def _scaled(world: World) -> frozenset[str]:
-    """Return the clients that autoscalers scale by lag."""
-    return frozenset(
-        client for event in world.disturbances if isinstance(event, LagScaling) for client in event.clients
+    brokers, clients = defaultdict[str | None, list[int]](list), defaultdict[str | None, list[str]](list)
+    for broker in world.cluster.brokers:
+        brokers[broker.rack].append(broker.id)
+    for client in world.clients:
+        clients[client.rack].append(client.name)
+    return ChangeContext(
+        brokers_in={rack: tuple(ids) for rack, ids in brokers.items()},
+        clients_in={rack: tuple(names) for rack, names in clients.items()},
+        leaves_on_close=partial(leaves_on_close, world),
+        leaves_when_replaced=leaves(leaves_when_replaced),
+        leaves_when_removed=leaves(leaves_when_removed),
+        startable=startable_ms(world),
+        scaled=frozenset(
+            client for event in world.disturbances if isinstance(event, LagScaling) for client in event.clients
+        ),
     )
 
 
-def _close(world: World, client: str, at_ms: int, closing: Closing, disk: Disk) -> TimedChange:
-    leaves = leaves_on_close(world, client, closing.leaves_group, at_ms) and not closing.is_killed
-    if closing.is_killed and disk is Disk.KEPT:
-        disk = Disk.UNFLUSHED_LOST
-    closes_in_ms = closing.ends_after_ms - closing.begins_after_ms
-    down = ClientDown(client, leaves, disk, closes_in_ms=closes_in_ms, is_killed=closing.is_killed)
-    return TimedChange(at_ms + closing.begins_after_ms, down)
+def startable_ms(world: World) -> Startable:
+    """Return when clients can start, given the outages of their racks."""
+    rack_of = {client.name: client.rack for client in world.clients}
+    outages = sorted((event for event in world.disturbances if isinstance(event, RackOutage)), key=lambda e: e.at_ms)
+
+    def first_ms(client: str, at_ms: int) -> int | None:
+        for outage in outages:
+            if outage.rack == rack_of[client] and outage.at_ms <= at_ms:
+                if outage.down_ms is None:
+                    return None
+                at_ms = max(at_ms, outage.at_ms + outage.down_ms)
+        return at_ms
+
+    return first_ms

@@ -16,8 +16,7 @@ from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, UnknownRele
 from scenarios.load import Scenario
 from scenarios.shipped import list_applications
 from simulator.timeline import timeline
-from simulator.world.changes import ClientDown
-from simulator.world.disturbances import Disk
+from simulator.world.changes import ClientDown, Disk
 from simulator.world.group_configs import GroupProtocol
 
 

@@ -68,8 +68,8 @@ events:
             context.report("the source topics have no traffic, so autoscaling has no effect")
         yield AutoscaledPool(context.at_ms, clients, range(context.at_ms, end_ms, self.every), max_clients)
 
-    def presence(self, planned: AutoscaledPool, context: EventContext) -> Iterator[PresenceChange]:
-        yield from ()  # The pool may have present and absent clients.
+    def presence(self, planned: AutoscaledPool, context: EventContext) -> tuple[PresenceChange, ...]:
+        return ()  # The pool may have present and absent clients.
 
     def scaled_clients(self, planned: AutoscaledPool) -> tuple[str, ...]:
         return planned.clients

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from pydantic import Field
@@ -27,19 +26,12 @@ class BrokerBounceEvent(ClusterEvent):
         default=BROKER_PAUSE_MS, description="Pause between the return of a broker and the next restart."
     )
 
-    def resolve(self, context: EventContext) -> Iterator[BrokerBounce]:
+    def resolve(self, context: EventContext) -> list[BrokerBounce]:
         context.check_brokers(self.brokers, "brokers")
-        yield BrokerBounce(context.at_ms, tuple(self.brokers), self.down, self.pause)
+        return [BrokerBounce(context.at_ms, tuple(self.brokers), self.down, self.pause)]
 
     def warn_about_end(self, planned: BrokerBounce, context: EventContext) -> None:
-        warn_about_broker_restarts(planned, context)
+        context.warn_about_steps(planned.restarts_ms, "brokers have restarted")
 
     def broker_restarts(self, planned: BrokerBounce) -> BrokerBounce:
         return planned
-
-
-def warn_about_broker_restarts(bounce: BrokerBounce, context: EventContext) -> None:
-    """Warn if the run ends before the last broker has restarted."""
-    first_ms, interval_ms = bounce.at_ms + bounce.down_ms, bounce.down_ms + bounce.pause_ms
-    times_ms = [first_ms + number * interval_ms for number in range(len(bounce.brokers))]
-    context.warn_about_steps(times_ms, "brokers have restarted")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
 from scenarios.events.scenario_event import ClusterEvent, EventContext
@@ -20,9 +18,9 @@ class BrokerLossEvent(ClusterEvent):
     brokers: BrokerIds = Field(description="The broker ids.")
     down: Duration | None = Field(default=None, description="Time until they are back; by default they never are.")
 
-    def resolve(self, context: EventContext) -> Iterator[BrokerLoss]:
+    def resolve(self, context: EventContext) -> list[BrokerLoss]:
         context.check_brokers(self.brokers, "brokers")
-        yield BrokerLoss(context.at_ms, tuple(self.brokers), self.down)
+        return [BrokerLoss(context.at_ms, tuple(self.brokers), self.down)]
 
     def warn_about_end(self, planned: BrokerLoss, context: EventContext) -> None:
         context.warn_about_return(self.down)

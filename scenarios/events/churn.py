@@ -16,7 +16,8 @@ from scenarios.language.fields import Duration, Frequency
 from scenarios.language.units import format_duration
 from scenarios.sampling.event_sampling import ClientUptime, EventPlan, EventSampling
 from scenarios.sampling.traffic_profile import HOUR_MS, MAX_OCCURRENCES, TOO_MANY
-from simulator.world.disturbances import Crash, Disk, Join
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, Join
 
 _MAX_TRIES: Final = 8
 
@@ -154,5 +155,5 @@ class ChurnEvent(ClientsEvent):
             disk=Disk(self.disk or Disk.UNFLUSHED_LOST),
         )
 
-    def presence(self, planned: ChurnPlan, context: EventContext) -> Iterator[PresenceChange]:
-        yield from ()  # It takes the clients as they are.
+    def presence(self, planned: ChurnPlan, context: EventContext) -> tuple[PresenceChange, ...]:
+        return ()  # It takes the clients as they are.

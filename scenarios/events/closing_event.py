@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from pydantic import Field
 
-from scenarios.events.scenario_event import ClosingContext, ScenarioEvent
-from scenarios.language.application_entries import CloseTime, LeavesGroup
+from scenarios.events.scenario_event import ScenarioEvent
+from scenarios.language.application_entries import ApplicationSection, CloseTime, LeavesGroup
 from scenarios.language.errors import format_list
 from scenarios.language.fields import Duration
 from scenarios.language.releases import NEWEST, can_remain_in_streams_group, has_leave_group_config, parse_release
 from scenarios.language.units import format_duration
+from scenarios.references import ResolvedClients
 from scenarios.sampling.blueprint import ClientBlueprint
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.pod_events import Closing
@@ -29,19 +30,21 @@ class StoppingEvent(ScenarioEvent):
     def closing(self) -> Closing:
         """Return how clients are stopped."""
 
-    def closing_warnings(self, context: ClosingContext) -> Iterator[tuple[str, str]]:
-        stopped = self.stopped_clients(context)
+    def closing_warnings(
+        self, application: ApplicationSection, clients: ResolvedClients, protocols: Collection[GroupProtocol]
+    ) -> Iterator[tuple[str, str]]:
+        stopped = self.stopped_clients(clients)
         static = [plan.name for plan in stopped if plan.is_static]
         yield from self.grace_warnings()
-        yield from _membership_warnings(self.closing().leaves_group, stopped, context)
+        yield from _membership_warnings(self.closing().leaves_group, stopped, application, protocols)
         if static:
             listed = format_list("static members", static, max_names=_MAX_LISTED)
             yield from ((key, f"{listed}; {message}") for key, message in self.static_member_warnings())
 
-    def stopped_clients(self, context: ClosingContext) -> list[ClientBlueprint]:
+    def stopped_clients(self, clients: ResolvedClients) -> list[ClientBlueprint]:
         """Return the clients that the event stops."""
-        names = {name for listed in self.listed_clients for name in context.clients.groups[listed]}
-        return [plan for plan in context.clients.plans if plan.name in names]
+        names = {name for listed in self.listed_clients for name in clients.groups[listed]}
+        return [plan for plan in clients.plans if plan.name in names]
 
     def grace_warnings(self) -> Iterator[tuple[str, str]]:
         """Warn about clients that are killed while they close."""
@@ -67,17 +70,20 @@ class StoppingEvent(ScenarioEvent):
 
 
 def _membership_warnings(
-    leaves_group: bool | None, stopped: Sequence[ClientBlueprint], context: ClosingContext
+    leaves_group: bool | None,
+    stopped: Sequence[ClientBlueprint],
+    application: ApplicationSection,
+    protocols: Collection[GroupProtocol],
 ) -> Iterator[tuple[str, str]]:
     """Warn about `leaves_group` where the protocol or the release decides otherwise; see `leave_on_close`."""
-    release = parse_release(context.release or NEWEST)
+    release = parse_release(application.kafka or NEWEST)
     can_remain = can_remain_in_streams_group(release)
-    if leaves_group is False and GroupProtocol.STREAMS in context.protocols and not can_remain:
+    if leaves_group is False and GroupProtocol.STREAMS in protocols and not can_remain:
         rule = "has no effect with group.protocol: streams before Kafka 4.4: dynamic members always leave on close"
-        yield "leaves_group", f"{rule} (application.kafka: {context.release or f'{NEWEST} by default'})"
+        yield "leaves_group", f"{rule} (application.kafka: {application.kafka or f'{NEWEST} by default'})"
     if (
-        GroupProtocol.CLASSIC not in context.protocols
-        or leaves_group in (None, context.leave_group_on_close)
+        GroupProtocol.CLASSIC not in protocols
+        or leaves_group in (None, application.configs.leave_group_on_close)
         or not has_leave_group_config(release)
         or all(plan.is_static for plan in stopped)
     ):
@@ -89,7 +95,7 @@ def _membership_warnings(
         )
     else:
         rule = f"dynamic members leave because of {LEAVE_ON_CLOSE}: true, and CloseOptions cannot keep them"
-    yield "leaves_group", f"before Kafka 4.2 (application.kafka: {context.release}), {rule}"
+    yield "leaves_group", f"before Kafka 4.2 (application.kafka: {application.kafka}), {rule}"
 
 
 class ClosingEvent(StoppingEvent):

@@ -38,5 +38,5 @@ class ConfigChangeEvent(ScenarioEvent):
     def changed_configs(self) -> AssignorConfigs:
         return self.configs
 
-    def resolve(self, context: EventContext) -> Iterator[ConfigEdit]:
-        yield ConfigEdit(context.at_ms, context.check_configs(self.configs))
+    def resolve(self, context: EventContext) -> list[ConfigEdit]:
+        return [ConfigEdit(context.at_ms, context.check_configs(self.configs))]

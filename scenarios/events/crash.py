@@ -11,7 +11,8 @@ from pydantic import Field
 from scenarios.events.scenario_event import ClientsEvent, EventContext, PresenceChange
 from scenarios.language.fields import Duration, PositiveInt
 from scenarios.sampling.event_sampling import EventPlan, EventSampling
-from simulator.world.disturbances import Crash, Disk
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash
 
 CrashedDisk = Annotated[
     Literal["kept", "unflushed_lost", "lost"] | None,
@@ -71,10 +72,10 @@ class CrashEvent(ClientsEvent):
             context.report(f"{self.pick} is more than the number of clients ({len(clients)})", "pick")
         yield CrashPlan(context.at_ms, tuple(self.clients), clients, self.pick, self.down, disk)
 
-    def presence(self, planned: Crash | CrashPlan, context: EventContext) -> Iterator[PresenceChange]:
-        """Yield that the clients must be up; those that the seed may draw count as present afterwards."""
+    def presence(self, planned: Crash | CrashPlan, context: EventContext) -> list[PresenceChange]:
+        """Return that the clients must be up; those that the seed may draw count as present afterwards."""
         after = False if self.down is None and self.pick is None else None
-        yield PresenceChange(context.at_ms, planned.clients, before=True, after=after)
+        return [PresenceChange(context.at_ms, planned.clients, before=True, after=after)]
 
     def warn_about_end(self, planned: Crash | CrashPlan, context: EventContext) -> None:
         context.warn_about_return(self.down)

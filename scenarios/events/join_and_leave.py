@@ -22,14 +22,14 @@ class StaggeredClientsEvent(ClientsEvent):
 
     every: Duration = Field(default=0, description="Interval between two clients; 0 for all at once.")
 
-    def resolve(self, context: EventContext) -> Iterator[Join | Leave]:
-        yield Join(context.at_ms, context.find_clients(self.clients), self.every)
+    def resolve(self, context: EventContext) -> list[Join | Leave]:
+        return [Join(context.at_ms, context.find_clients(self.clients), self.every)]
 
     def presence(self, planned: Join | Leave, context: EventContext) -> Iterator[PresenceChange]:
         yield from _one_by_one(PresenceChange(context.at_ms, planned.clients, before=False, after=True), self.every)
 
-    def added_or_removed(self, planned: Join | Leave) -> Iterator[tuple[str, tuple[str, ...]]]:
-        yield "clients", planned.clients
+    def added_or_removed(self, planned: Join | Leave) -> list[tuple[str, tuple[str, ...]]]:
+        return [("clients", planned.clients)]
 
     def warn_about_end(self, planned: Join | Leave, context: EventContext) -> None:
         times_ms = [context.at_ms + number * self.every for number in range(len(planned.clients))]
@@ -42,8 +42,8 @@ class LeaveEvent(ClosingEvent, StaggeredClientsEvent):
     example = "events:\n  - {at: 30m, scale_in: {clients: [app-4, app-5], every: 5m, leaves_group: true}}\n"
     verb = "leave"
 
-    def resolve(self, context: EventContext) -> Iterator[Join | Leave]:
-        yield Leave(context.at_ms, context.find_clients(self.clients), self.every, self.closing())
+    def resolve(self, context: EventContext) -> list[Join | Leave]:
+        return [Leave(context.at_ms, context.find_clients(self.clients), self.every, self.closing())]
 
     def presence(self, planned: Join | Leave, context: EventContext) -> Iterator[PresenceChange]:
         """Yield that each client must be up when it is asked to close, and is absent when it has closed."""

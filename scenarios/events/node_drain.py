@@ -8,13 +8,14 @@ from typing import Any
 from pydantic import Field
 
 from scenarios.events.pod_closing_event import PodClosingEvent, Replacements, find_replacements, report_kept_volume
-from scenarios.events.scenario_event import ClosingContext, EventContext
+from scenarios.events.scenario_event import EventContext
 from scenarios.kubernetes.workload import ResolvedWorkload
 from scenarios.language.application_entries import ReadyAfter, StartAfter, VolumeName
 from scenarios.language.errors import format_list, format_value
 from scenarios.language.fields import Duration, Name, NameList, PositiveInt
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
+from scenarios.references import ResolvedClients
 from scenarios.sampling.blueprint import ClientBlueprint
 from simulator.plurals import counted
 from simulator.world.pod_events import NodeDrain, Volume
@@ -108,11 +109,11 @@ class NodeDrainEvent(PodClosingEvent):
                 message = format_list(f"in rack {self.rack}, all of whose nodes are drained", inside, max_names=4)
                 context.report(message, "replacements")
 
-    def stopped_clients(self, context: ClosingContext) -> list[ClientBlueprint]:
+    def stopped_clients(self, clients: ResolvedClients) -> list[ClientBlueprint]:
         """Return the clients that the event stops; of a rack, also those that are absent at the start."""
         if self.rack is not None:
-            return [plan for plan in context.clients.plans if plan.rack == self.rack]
-        return super().stopped_clients(context)
+            return [plan for plan in clients.plans if plan.rack == self.rack]
+        return super().stopped_clients(clients)
 
     def known_of_kind(self, workload: ResolvedWorkload, path: ScenarioPath, source_map: SourceMap) -> Mapping[str, Any]:
         known: dict[str, Any] = {"volume": str(workload.volume), **workload.times}

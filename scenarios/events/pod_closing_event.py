@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -17,8 +17,7 @@ from scenarios.language.fields import Duration, NameList
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from simulator.plurals import counted
-from simulator.pod_schedules import PodStart, PodStop, always, pod_schedule
-from simulator.world.pod_events import MINIMUM_GRACE_MS, Closing, PodEvent
+from simulator.world.pod_events import MINIMUM_GRACE_MS, Closing, PodEvent, PodStart, PodStop, always
 
 Replacements = Annotated[
     NameList | None,
@@ -46,17 +45,18 @@ class PodClosingEvent(StoppingEvent):
     def closing(self) -> Closing:
         return Closing(self.leaves_group, self.close, self.pre_stop, self.grace)
 
-    def presence(self, planned: PodEvent, context: EventContext) -> Iterator[PresenceChange]:
+    def presence(self, planned: PodEvent, context: EventContext) -> list[PresenceChange]:
         after = False if planned.is_permanent else None
-        yield PresenceChange(context.at_ms, planned.clients, before=True, after=after)
-        yield PresenceChange(context.at_ms, planned.successors, before=False, after=True, key="replacements")
+        return [
+            PresenceChange(context.at_ms, planned.clients, before=True, after=after),
+            PresenceChange(context.at_ms, planned.successors, before=False, after=True, key="replacements"),
+        ]
 
-    def added_or_removed(self, planned: PodEvent) -> Iterator[tuple[str, tuple[str, ...]]]:
-        yield "clients", planned.clients if planned.is_permanent else ()
-        yield "replacements", planned.successors
+    def added_or_removed(self, planned: PodEvent) -> list[tuple[str, tuple[str, ...]]]:
+        return [("clients", planned.clients if planned.is_permanent else ()), ("replacements", planned.successors)]
 
     def warn_about_end(self, planned: PodEvent, context: EventContext) -> None:
-        steps = list(pod_schedule(planned, always))
+        steps = list(planned.schedule(always))
         starts_ms = sorted(step.at_ms for step in steps if isinstance(step, PodStart))
         stops_ms = sorted(step.at_ms for step in steps if isinstance(step, PodStop))
         label = "clients have started again" if starts_ms else "clients have been stopped"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
 from scenarios.events.crash import CrashedDisk
 from scenarios.events.scenario_event import ClusterEvent, EventContext, PresenceChange
 from scenarios.language.fields import Duration, Name
-from simulator.world.disturbances import Disk, RackOutage
+from simulator.world.changes import Disk
+from simulator.world.disturbances import RackOutage
 
 
 class RackOutageEvent(ClusterEvent):
@@ -22,14 +21,13 @@ class RackOutageEvent(ClusterEvent):
     down: Duration | None = Field(default=None, description="Time until it is back; by default it never is.")
     disk: CrashedDisk = None
 
-    def resolve(self, context: EventContext) -> Iterator[RackOutage]:
+    def resolve(self, context: EventContext) -> list[RackOutage]:
         context.check_rack(self.rack)
-        yield RackOutage(context.at_ms, self.rack, self.down, Disk(self.disk or Disk.UNFLUSHED_LOST))
+        return [RackOutage(context.at_ms, self.rack, self.down, Disk(self.disk or Disk.UNFLUSHED_LOST))]
 
-    def presence(self, planned: RackOutage, context: EventContext) -> Iterator[PresenceChange]:
-        if self.down is None:
-            inside = tuple(plan.name for plan in context.clients.plans if plan.rack == self.rack)
-            yield PresenceChange(context.at_ms, inside, before=None, after=False)
+    def presence(self, planned: RackOutage, context: EventContext) -> list[PresenceChange]:
+        inside = tuple(plan.name for plan in context.clients.plans if plan.rack == self.rack)
+        return [PresenceChange(context.at_ms, inside, before=None, after=False if self.down is None else None)]
 
     def warn_about_end(self, planned: RackOutage, context: EventContext) -> None:
         context.warn_about_return(self.down)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
@@ -21,11 +20,11 @@ class ReplicaMoveEvent(ClusterEvent):
     partition: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(description="The partition.")
     replicas: ReplicaList = Field(description="Its new brokers, the leader first.")
 
-    def resolve(self, context: EventContext) -> Iterator[ReplicaMove]:
+    def resolve(self, context: EventContext) -> list[ReplicaMove]:
         context.check_brokers(self.replicas, "replicas")
         problem = context.partition_problem(self.topic, self.partition)
-        if problem is not None:
-            key, message = problem
-            context.report(message, key)
-        else:
-            yield ReplicaMove(context.at_ms, self.topic, self.partition, tuple(self.replicas))
+        if problem is None:
+            return [ReplicaMove(context.at_ms, self.topic, self.partition, tuple(self.replicas))]
+        key, message = problem
+        context.report(message, key)
+        return []

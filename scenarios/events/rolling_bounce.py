@@ -20,7 +20,8 @@ from scenarios.language.client_configs import (
 )
 from scenarios.language.fields import Duration
 from scenarios.sampling.event_sampling import EventPlan, EventSampling
-from simulator.world.disturbances import Disk, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import RollingBounce
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.pod_events import Closing
 
@@ -52,6 +53,12 @@ class RollingBouncePlan(EventPlan):
     def interval_ms(self) -> int:
         """The time between two restarts."""
         return self.closing.ends_after_ms + self.down_ms + self.pause_ms
+
+    @property
+    def restarts_ms(self) -> tuple[int, ...]:
+        """When each client starts again, if all are up at their turn."""
+        first_ms = self.at_ms + self.interval_ms - self.pause_ms
+        return tuple(first_ms + number * self.interval_ms for number in range(len(self.clients)))
 
     @property
     def num_changes(self) -> float:
@@ -87,12 +94,6 @@ class RollingBouncePlan(EventPlan):
                 group_configs=self.group_configs.get(sampling.protocol),
                 consumer=self.consumer,
             )
-
-    def warn_about_end(self, context: EventContext) -> None:
-        """Warn if the run ends before the last client has restarted."""
-        numbers = range(1, len(self.clients) + 1)
-        times_ms = [self.at_ms - self.pause_ms + number * self.interval_ms for number in numbers]
-        context.warn_about_steps(times_ms, "clients have restarted")
 
 
 class RolloutConfigs(AssignorConfigs):
@@ -181,7 +182,7 @@ class RollingBounceEvent(ClosingEvent, ClientsEvent):
         )
 
     def warn_about_end(self, planned: RollingBouncePlan, context: EventContext) -> None:
-        planned.warn_about_end(context)
+        context.warn_about_steps(planned.restarts_ms, "clients have restarted")
 
 
 def _in_order(clients: tuple[str, ...], order: str, racks: Mapping[str, str | None]) -> tuple[str, ...]:

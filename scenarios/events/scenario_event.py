@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import Field
 
+from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.client_configs import AssignorConfigs
 from scenarios.language.errors import Mistakes, did_you_mean, format_value
 from scenarios.language.fields import NameList, ScenarioSection
@@ -151,20 +152,6 @@ class PresenceChange:
     key: str = "clients"
 
 
-@dataclass(frozen=True, slots=True)
-class ClosingContext:
-    """What decides how clients close.
-
-    `release`: that of the clients; None for the newest. `leave_group_on_close`: their config
-    `internal.leave.group.on.close`. `protocols`: those of the assignors to compare.
-    """
-
-    clients: ResolvedClients
-    release: str | None
-    leave_group_on_close: bool
-    protocols: frozenset[GroupProtocol]
-
-
 class ScenarioEvent(ScenarioSection, ABC):
     """A kind of event: what a scenario says about an event, and what follows from it.
 
@@ -206,19 +193,19 @@ class ScenarioEvent(ScenarioSection, ABC):
         """Add an upgrade to the releases, and report mistakes in it; called in order of time, before all others."""
 
     @abstractmethod
-    def resolve(self, context: EventContext) -> Iterator[Any]:
-        """Yield what the event becomes, and report mistakes, which may leave it without a meaning.
+    def resolve(self, context: EventContext) -> Iterable[Any]:
+        """Return what the event becomes, and report mistakes, which may leave it without a meaning.
 
         That are planned events, or what `occurrences` turns into planned events; each with its time `at_ms`.
         """
 
-    def presence(self, planned: Any, context: EventContext) -> Iterator[PresenceChange]:
-        """Yield which clients must be up or absent before, and are so after."""
-        yield from ()
+    def presence(self, planned: Any, context: EventContext) -> Iterable[PresenceChange]:
+        """Return which clients must be up or absent before, and are so after."""
+        return ()
 
-    def added_or_removed(self, planned: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the keys and the clients that join or leave; those of an autoscaler must not."""
-        yield from ()
+    def added_or_removed(self, planned: Any) -> Iterable[tuple[str, tuple[str, ...]]]:
+        """Return the keys and the clients that join or leave; those of an autoscaler must not."""
+        return ()
 
     def scaled_clients(self, planned: Any) -> tuple[str, ...]:
         """Return the clients that only this event adds and removes."""
@@ -230,17 +217,19 @@ class ScenarioEvent(ScenarioSection, ABC):
     def warn_about_end(self, planned: Any, context: EventContext) -> None:
         """Warn if the end of the run cuts the event off."""
 
-    def occurrences(self, planned: Any, profile: TrafficProfile, context: EventContext) -> Iterator[PlannedEvent]:
-        """Yield the planned events, given the traffic over time."""
-        yield planned
+    def occurrences(self, planned: Any, profile: TrafficProfile, context: EventContext) -> Iterable[PlannedEvent]:
+        """Return the planned events, given the traffic over time."""
+        return [planned]
 
     def broker_restarts(self, planned: Any) -> BrokerBounce | None:
         """Return the restarts of brokers one after another; None if there are none."""
         return None
 
-    def closing_warnings(self, context: ClosingContext) -> Iterator[tuple[str, str]]:
-        """Yield keys and messages of warnings about how clients close."""
-        yield from ()
+    def closing_warnings(
+        self, application: ApplicationSection, clients: ResolvedClients, protocols: Collection[GroupProtocol]
+    ) -> Iterable[tuple[str, str]]:
+        """Return keys and messages of warnings about how clients close in groups with these protocols."""
+        return ()
 
     @classmethod
     def check_worlds(cls, events: Sequence[LocatedEvent], blueprint: Blueprint, seed: int) -> None:
@@ -261,8 +250,8 @@ class ClientsEvent(ScenarioEvent):
 
     clients: NameList = Field(description="Names of clients, or of entries that define several.")
 
-    def presence(self, planned: Any, context: EventContext) -> Iterator[PresenceChange]:
-        yield PresenceChange(context.at_ms, planned.clients, before=True, after=None)
+    def presence(self, planned: Any, context: EventContext) -> Iterable[PresenceChange]:
+        return [PresenceChange(context.at_ms, planned.clients, before=True, after=None)]
 
 
 class ClusterEvent(ScenarioEvent):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
 from scenarios.events.scenario_event import ClientsEvent, EventContext
@@ -21,8 +19,8 @@ class ReplaceThreadEvent(ClientsEvent):
     example = "events:\n  - {at: 30m, replace_thread: {clients: app-0}}\n"
     is_of_streams = True
 
-    def resolve(self, context: EventContext) -> Iterator[ReplaceThread]:
-        yield ReplaceThread(context.at_ms, context.find_clients(self.clients))
+    def resolve(self, context: EventContext) -> list[ReplaceThread]:
+        return [ReplaceThread(context.at_ms, context.find_clients(self.clients))]
 
 
 class StreamThreadsEvent(ClientsEvent):
@@ -33,5 +31,5 @@ class StreamThreadsEvent(ClientsEvent):
 
     threads: PositiveInt = Field(description="Number of stream threads of each client from now on.")
 
-    def resolve(self, context: EventContext) -> Iterator[StreamThreads]:
-        yield StreamThreads(context.at_ms, context.find_clients(self.clients), self.threads)
+    def resolve(self, context: EventContext) -> list[StreamThreads]:
+        return [StreamThreads(context.at_ms, context.find_clients(self.clients), self.threads)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pydantic import Field
 
 from scenarios.events.scenario_event import EventContext, ScenarioEvent
@@ -22,10 +20,10 @@ class TrafficEvent(ScenarioEvent):
         description="Multiple of the rates of topics and traffic.hourly, until the next traffic event."
     )
 
-    def resolve(self, context: EventContext) -> Iterator[TrafficChange]:
-        yield TrafficChange(context.at_ms, self.factor)
+    def resolve(self, context: EventContext) -> list[TrafficChange]:
+        return [TrafficChange(context.at_ms, self.factor)]
 
     def occurrences(
         self, planned: TrafficChange, profile: TrafficProfile, context: EventContext
-    ) -> Iterator[TrafficChange]:
-        yield profile.change_at(context.at_ms)
+    ) -> list[TrafficChange]:
+        return [profile.change_at(context.at_ms)]

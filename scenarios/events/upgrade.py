@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from scenarios.events.broker_bounce import BROKER_DOWN_MS, BROKER_PAUSE_MS, warn_about_broker_restarts
+from scenarios.events.broker_bounce import BROKER_DOWN_MS, BROKER_PAUSE_MS
 from scenarios.events.closing_event import ClosingEvent
 from scenarios.events.rolling_bounce import RollingBounceEvent, RollingBouncePlan
 from scenarios.events.scenario_event import EventContext, PresenceChange
@@ -43,6 +43,11 @@ class BrokerUpgradePlan(EventPlan):
     def bounce(self) -> BrokerBounce:
         """The restarts without the release."""
         return BrokerBounce(self.at_ms, self.brokers, self.down_ms, self.pause_ms)
+
+    @property
+    def restarts_ms(self) -> tuple[int, ...]:
+        """When each broker starts again."""
+        return self.bounce.restarts_ms
 
     def realize(self, sampling: EventSampling) -> Iterator[BrokerUpgrade]:
         configs = self.group_configs[sampling.protocol]
@@ -153,10 +158,8 @@ events:
             yield PresenceChange(context.at_ms, planned.clients, before=True, after=None)
 
     def warn_about_end(self, planned: BrokerUpgradePlan | RollingBouncePlan, context: EventContext) -> None:
-        if isinstance(planned, RollingBouncePlan):
-            planned.warn_about_end(context)
-        else:
-            warn_about_broker_restarts(planned.bounce, context)
+        restarted = "clients" if isinstance(planned, RollingBouncePlan) else "brokers"
+        context.warn_about_steps(planned.restarts_ms, f"{restarted} have restarted")
 
     def broker_restarts(self, planned: BrokerUpgradePlan | RollingBouncePlan) -> BrokerBounce | None:
         return None if isinstance(planned, RollingBouncePlan) else planned.bounce

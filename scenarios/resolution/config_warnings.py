@@ -13,7 +13,6 @@ from typing import Any, Final
 from assignors.model.configs import RackAwareStrategy
 from scenarios.events.closing_event import LEAVE_ON_CLOSE
 from scenarios.events.event_entry import listed_events
-from scenarios.events.scenario_event import ClosingContext
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.cluster_entries import parse_topic_configs
 from scenarios.language.errors import format_list, format_value
@@ -159,14 +158,12 @@ def warn_about_closing(
 
     `document`: valid; `assignors`: those to compare, whose group protocols may differ.
     """
-    application = document.application
-    own = GroupProtocol(application.configs.group_protocol)
-    protocols = frozenset(spec.protocol or own for spec in assignors)
-    context = ClosingContext(clients, application.kafka, application.configs.leave_group_on_close, protocols)
+    application, configs = document.application, document.application.configs
+    protocols = {spec.protocol or GroupProtocol(configs.group_protocol) for spec in assignors}
     for _, path, event in listed_events(document.events):
-        for key, message in event.closing_warnings(context):
+        for key, message in event.closing_warnings(application, clients, protocols):
             source_map.add_warning((*path, key), message)
-    if context.leave_group_on_close and not has_leave_group_config(parse_release(application.kafka or NEWEST)):
+    if configs.leave_group_on_close and not has_leave_group_config(parse_release(application.kafka or NEWEST)):
         release = application.kafka or f"{NEWEST} by default"
         message = (
             f"does not exist from Kafka 4.2 on (application.kafka: {release}), so clients remain in the group; set "

@@ -15,18 +15,7 @@ from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.event_sampling import EventPlan
 from scenarios.schema import ScenarioDocument
-from simulator.world.disturbances import (
-    BrokerBounce,
-    BrokerLoss,
-    BrokerUpgrade,
-    Disturbance,
-    RackOutage,
-    Reassignment,
-    ReplicaMove,
-)
 from simulator.world.world import Broker, Topic, World
-
-_CLUSTER_DISTURBANCES = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
 
 
 def neighbor_world(main: World, neighbor: World) -> World:
@@ -39,21 +28,14 @@ def neighbor_world(main: World, neighbor: World) -> World:
     topics = {**main.cluster.topics, **neighbor.cluster.topics}
     for name in main.cluster.topics.keys() & neighbor.cluster.topics.keys():
         topics[name] = _with_replicas(neighbor.cluster.topics[name], main.cluster.topics[name])
-    cluster_events = (_of_neighbor(event) for event in main.disturbances if isinstance(event, _CLUSTER_DISTURBANCES))
+    cluster_events = (event.for_neighbor() for event in main.disturbances)
     return replace(
         neighbor,
         cluster=replace(main.cluster, topics=topics),
-        disturbances=(*neighbor.disturbances, *cluster_events),
+        disturbances=(*neighbor.disturbances, *(event for event in cluster_events if event is not None)),
         duration_ms=main.duration_ms,
         other_traffic=None,
     )
-
-
-def _of_neighbor(event: Disturbance) -> Disturbance:
-    """Return an event of the cluster for a neighbor, whose group keeps the release of its scenario."""
-    if isinstance(event, BrokerUpgrade):
-        return BrokerBounce(event.at_ms, event.brokers, event.down_ms, event.pause_ms)
-    return event
 
 
 def _with_replicas(topic: Topic, placed: Topic) -> Topic:

@@ -21,8 +21,8 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from simulator.random_streams import random_stream
 from simulator.timeline import timeline
-from simulator.world.changes import ClientDown, ClientUp
-from simulator.world.disturbances import Disturbance, Join, Reassignment
+from simulator.world.changes import ClientDown, ClientUp, Disturbance
+from simulator.world.disturbances import Join, Reassignment
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import Broker, World
 
@@ -134,14 +134,11 @@ class EventPlan(ABC):
 
     @property
     def num_changes(self) -> float:
-        """How many times it changes the group, about."""
+        """How many times it changes the group, as of a `Disturbance`."""
         return 1.0
 
     def conflict(self, read: Collection[str], reader: str) -> str | None:
-        """Return why a neighbor that reads some topics cannot run beside it; None if it can.
-
-        `reader`: the name of the scenario of the event.
-        """
+        """Return why a neighbor that reads some topics cannot run beside the scenario `reader` with it, if so."""
         return None
 
 
@@ -161,14 +158,11 @@ class EventSampling:
 
     world: World
     stream_prefix: tuple[str, ...]
+    configs: AssignmentConfigs
     uptime: ClientUptime = field(init=False)
-    configs: AssignmentConfigs = field(init=False)
     known: list[Disturbance] = field(default_factory=list)
     num_partitions: dict[str, int] = field(default_factory=dict)
     _use_counts: Counter[tuple[str, ...]] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.configs = self.world.application.assignment_configs
 
     @property
     def protocol(self) -> GroupProtocol:
@@ -196,7 +190,7 @@ def realize_events(events: Sequence[PlannedEvent], world: World, stream: str | N
     and rollouts up to that time. Strategies plan reassignments in order of time, each from the result of the earlier
     ones.
     """
-    sampling = EventSampling(world, () if stream is None else (stream,))
+    sampling = EventSampling(world, () if stream is None else (stream,), world.application.assignment_configs)
     disturbances: dict[int, list[Disturbance]] = {}
     plans: list[tuple[int, EventPlan]] = []
     for i, event in enumerate(events):

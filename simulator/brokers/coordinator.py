@@ -17,6 +17,7 @@ from simulator.world.changes import (
     BrokersDown,
     BrokersUp,
     CoordinatorMoved,
+    NewRelease,
     ReplicasSet,
     ReplicationStep,
     TimedChange,
@@ -54,12 +55,12 @@ def with_coordinator_moves(world: World, changes: Iterable[TimedChange]) -> Iter
         yield from changes
         return
     row, brokers = coordinator_row(world), world.cluster.brokers
-    upgrade_of: Mapping[int, BrokerUpgrade] = {}
+    upgrade_of: Mapping[int, NewRelease] = {}
     coordinator, last_upgrade = coordinator_replicas(world)[0], None
     for timed in changes:
         yield timed
         match timed.change:
-            case BrokersUp(brokers=started, upgrade=BrokerUpgrade() as upgrade):
+            case BrokersUp(brokers=started, upgrade=NewRelease() as upgrade):
                 upgrade_of = {**upgrade_of, **dict.fromkeys(started, upgrade)}
             case BrokersDown() | BrokersUp() | ReplicasSet() | ReplicationStep():
                 pass

@@ -34,7 +34,8 @@ import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
 from simulator.flows.assigned_copies import AssignedCopies
-from simulator.world.disturbances import Disk, Leave, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Leave, RollingBounce
 from simulator.world.group_configs import OffsetStorage, StateConfigs
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.pod_events import LagScaling, PodEvent

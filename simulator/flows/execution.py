@@ -27,8 +27,7 @@ from simulator.flows.traffic import Routes, TrafficBytes
 from simulator.flows.traffic_record import HourlyRates, TrafficRecord
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
-from simulator.world.changes import RackTransfer
-from simulator.world.disturbances import Disk
+from simulator.world.changes import Disk, RackTransfer
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import FloatArray, InitialState, Layout, added_at_ms, partitions_added_at_ms, rate_shares
 from simulator.world.leave_on_close import num_thread_numbers

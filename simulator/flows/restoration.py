@@ -38,7 +38,7 @@ from simulator.flows.flow_steps import AssignedFlows, pass_time
 from simulator.flows.lag_reports import JoinReports, LagReports
 from simulator.flows.processing import Processing
 from simulator.flows.shared_bandwidth import ApplicationBandwidth
-from simulator.world.disturbances import Disk
+from simulator.world.changes import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import NO_COPY, FloatArray, Layout
 from simulator.world.world import Client, ClientTimes, World

@@ -22,16 +22,15 @@ from assignors.model.columns import IntArray
 from simulator.flows.execution import Execution
 from simulator.flows.task_states import TaskState
 from simulator.group.rebalance_causes import START, Cause
-from simulator.pod_schedules import PodStart, startable_ms
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.random_streams import random_stream
 from simulator.results.trace import ScalingStep
 from simulator.scaling import Activator, HorizontalAutoscaler, PodSet, scaled_metric, total_lag
-from simulator.timeline import pod_changes, pod_event_changes
-from simulator.world.changes import ClientDown, ClientUp, PodsReplaced, PodsScaled, TimedChange
+from simulator.timeline import change_context
+from simulator.world.changes import ChangeContext, ClientDown, ClientUp, PodsReplaced, PodsScaled, TimedChange
 from simulator.world.disturbances import event_numbers
 from simulator.world.layout import FloatArray, Layout, row_of_values
-from simulator.world.pod_events import SYNC_MS, LagScaling, LagTrigger, PodController, PodEvent
+from simulator.world.pod_events import SYNC_MS, LagScaling, LagTrigger, PodController, PodEvent, PodStart
 from simulator.world.world import World
 
 
@@ -93,19 +92,22 @@ Apply = Callable[[TimedChange], None]
 class LagScalingProcess:
     """The autoscaler of one workload, with the controller of its pods."""
 
-    def __init__(self, scaling: LagScaling, event: int | None, context: SimulationContext, apply: Apply) -> None:
+    def __init__(
+        self, scaling: LagScaling, event: int | None, context: SimulationContext, changes: ChangeContext, apply: Apply
+    ) -> None:
         """Create the process.
 
-        `apply`: lets a change of a client happen.
+        `changes`: what changes of clients depend on; `apply`: lets one happen.
         """
         self._scaling = scaling
         self._event = event
         self._context = context
+        self._changes = changes
         self._apply = apply
         world = context.world
         layout = context.execution.layout
         self._lag_of = [CommittedLag(world, layout, trigger.topics) for trigger in scaling.triggers]
-        self._pods = PodSet(scaling.pods, scaling.clients, scaling.replicas, startable_ms(world))
+        self._pods = PodSet(scaling.pods, scaling.clients, scaling.replicas, changes.startable)
         self._horizontal = HorizontalAutoscaler(scaling.horizontal, scaling.triggers)
         self._activator = None if scaling.activation is None else Activator(scaling.activation)
         self._replicas = scaling.replicas
@@ -220,9 +222,9 @@ class LagScalingProcess:
             is_created_before = step.client in kept  # A pod that is created now may also start now.
             started_by = (self._created_by if is_created_before else self._added_by).get(step.client)
             decision = started_by if isinstance(step, PodStart) else self._removed_by.get(step.client)
-            for timed in pod_changes(self._context.world, step, self._scaling.pods.volume):
-                self._note_cause(timed.at_ms, decision)
-                self._do_at(TimedChange(timed.at_ms, timed.change, self._event))
+            timed = step.change(self._scaling.pods.volume, self._changes)
+            self._note_cause(timed.at_ms, decision)
+            self._do_at(TimedChange(timed.at_ms, timed.change, self._event))
         for created in self._pods.kept - kept:
             self._created_by.pop(created, None)
             if created in self._added_by:
@@ -263,9 +265,9 @@ class Autoscaling:
         """
         self._context = context
         self._apply = apply
-        events = context.world.disturbances
+        events, self._changes = context.world.disturbances, change_context(context.world)
         self._scalers = [
-            LagScalingProcess(event, number, context, apply)
+            LagScalingProcess(event, number, context, self._changes, apply)
             for number, event in zip(event_numbers(events), events, strict=True)
             if isinstance(event, LagScaling)
         ]
@@ -278,7 +280,7 @@ class Autoscaling:
     def play(self, timed: TimedChange) -> None:
         """Apply and record a change of the timeline, unless an autoscaler has stopped or not started the client."""
         match timed.change:
-            case PodsReplaced(event=event):
+            case PodsReplaced(event=PodEvent() as event):
                 self._context.env.process(self._replace_pods(event, timed.event))
                 return
             case ClientUp(client=client) if not self._is_wanted(client):
@@ -295,7 +297,7 @@ class Autoscaling:
         event = replace(event, clients=tuple(self._running(event.clients)))
         if not event.clients:
             return
-        for planned in sorted(pod_event_changes(self._context.world, event), key=lambda change: change.at_ms):
+        for planned in sorted(event.pod_changes(self._changes), key=lambda change: change.at_ms):
             if planned.at_ms > self._context.now_ms:
                 yield self._context.env.timeout(planned.at_ms - self._context.now_ms)
             self.play(replace(planned, event=number))

@@ -46,6 +46,7 @@ from simulator.world.changes import (
     ClientUp,
     ConfigsSet,
     CoordinatorMoved,
+    Disk,
     PartitionsSet,
     ReplicasSet,
     ReplicationStep,
@@ -54,7 +55,6 @@ from simulator.world.changes import (
     TimedChange,
     TrafficScaled,
 )
-from simulator.world.disturbances import Disk
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.layout import build_initial_state, lay_out, mean_traffic, with_added_partitions
 from simulator.world.world import Start, World

@@ -1,15 +1,30 @@
-"""The elementary changes of a run, each at one point in time; `simulator.timeline` derives them from disturbances."""
+"""The elementary changes of a run, each at one point in time, and the base class of disturbances, which yield them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from enum import StrEnum
+from typing import ClassVar, NamedTuple
 
 from assignors.model.columns import BoolArray, ConsumerUpdate, IntArray
 from assignors.model.configs import AssignmentConfigs
-from simulator.world.disturbances import BrokerUpgrade, Disk
 from simulator.world.group_configs import GroupConfigs
-from simulator.world.pod_events import PodEvent
+
+
+class Disk(StrEnum):
+    """What is left of the disk of a client that stopped.
+
+    Attributes:
+        KEPT: everything, as after a clean close.
+        UNFLUSHED_LOST: what had been flushed, as after SIGKILL; `simulator.flows.durable_state` says what that is.
+        LOST: nothing.
+    """
+
+    KEPT = "kept"
+    UNFLUSHED_LOST = "unflushed_lost"
+    LOST = "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +126,25 @@ class BrokersDown:
         return f"brokers {', '.join(map(str, self.brokers))} go down"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NewRelease:
+    """The Kafka release that brokers get by one upgrade, and the application's group configs with it."""
+
+    release: str
+    group_configs: GroupConfigs
+
+
 @dataclass(frozen=True, slots=True)
 class BrokersUp:
     """Brokers that restart; they lead the partitions without a leader whose data they have.
 
     Attributes:
-        upgrade: the upgrade that restarts them with another Kafka release; None if they keep their release.
+        upgrade: the Kafka release with which they restart; None if they keep theirs.
         states: the partitions that change at once.
     """
 
     brokers: tuple[int, ...]
-    upgrade: BrokerUpgrade | None = None
+    upgrade: NewRelease | None = None
     states: ReplicaStates | None = None
 
     def __str__(self) -> str:
@@ -274,7 +297,7 @@ class PodsScaled:
 class PodsReplaced:
     """The begin of an event of pods that an autoscaler scales: which of them run is known only then."""
 
-    event: PodEvent
+    event: Disturbance
 
     def __str__(self) -> str:
         return ""
@@ -310,3 +333,59 @@ class TimedChange:
     at_ms: int
     change: ElementaryChange
     event: int | None = None
+
+
+Startable = Callable[[str, int], int | None]
+"""Returns the first time from a given one on at which a client can start; None for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeContext:
+    """What the changes of disturbances depend on in a world.
+
+    Attributes:
+        brokers_in: the brokers by rack; `clients_in`: the clients by rack.
+        leaves_on_close: returns whether a client leaves the group, given the request of the event and the time.
+        leaves_when_replaced: returns whether the thread of a client that another one replaces leaves the group, given
+            the time; `leaves_when_removed`: the same of a thread that is removed.
+        scaled: the clients that autoscalers scale by lag.
+    """
+
+    brokers_in: Mapping[str | None, tuple[int, ...]]
+    clients_in: Mapping[str | None, tuple[str, ...]]
+    leaves_on_close: Callable[[str, bool | None, int], bool]
+    leaves_when_replaced: Callable[[str, int], bool]
+    leaves_when_removed: Callable[[str, int], bool]
+    startable: Startable
+    scaled: frozenset[str]
+
+
+class Disturbance(ABC):
+    """An event of a run that does not depend on the assignor; its text is its label in results.
+
+    Attributes:
+        is_of_cluster: whether it concerns brokers or replicas, so that all applications of the cluster have it.
+    """
+
+    __slots__ = ()
+
+    at_ms: int
+    is_of_cluster: ClassVar[bool] = False
+
+    @abstractmethod
+    def changes(self, context: ChangeContext) -> Iterator[TimedChange]:
+        """Yield the elementary changes of the disturbance alone."""
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the clients that it takes down come back."""
+        return getattr(self, "down_ms", None) is not None
+
+    @property
+    def num_changes(self) -> float:
+        """How many times it changes the group, about: clients that it changes together count as one."""
+        return len(getattr(self, "clients", ())) if getattr(self, "every_ms", 0) else 1.0
+
+    def for_neighbor(self) -> Disturbance | None:
+        """Return what happens to another application of the cluster; None if nothing does."""
+        return self if self.is_of_cluster else None

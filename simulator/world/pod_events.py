@@ -8,24 +8,40 @@ the members send heartbeats until the end, and the LeaveGroup request, if any, i
 A process that is still closing at the end of the grace period gets SIGKILL: it does not leave the group, and state
 that was not flushed is lost. After a `preStop` hook that used up the grace period, the kubelet waits for another 2 s.
 
-`simulator.pod_schedules` computes when each process stops, and when which successor starts. A successor with the name
-of its predecessor has its rack, and its process id if the disk is kept. Other successors are clients of the world that
-are absent before.
+Pods count as ready a fixed time after their start, whatever the application does; so the schedule of an event does not
+depend on the assignor. A successor with the name of its predecessor has its rack, and its process id if the disk is
+kept. Other successors are clients of the world that are absent before. A successor cannot start while its zone is out;
+a pod that can never start holds up those that wait for it.
 
 Scaling follows the lag of the consumer group: a HorizontalPodAutoscaler, alone or managed by KEDA. Unlike other events,
 its joins and leaves depend on the run: on the lag, and therefore on the assignor. What is random in it, the phases of
 its timers, depends on the seed only.
 
 Source: `KafkaStreams.shutdownHelper`, `StreamThread.runLoop` and `completeShutdown`, Kafka 4.3.1; `killContainer` in
-`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`minimumGracePeriodInSeconds`), Kubernetes 1.34.
+`pkg/kubelet/kuberuntime/kuberuntime_container.go` (`minimumGracePeriodInSeconds`), `ssc.go` and
+`stateful_set_control.go` (StatefulSet, `OrderedReady`), `deployment/rolling.go` and
+`deployment/util/deployment_util.go` (Deployment) of `pkg/controller`, the Eviction API (PodDisruptionBudget),
+Kubernetes 1.34.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
+
+from simulator.world.changes import (
+    ChangeContext,
+    ClientDown,
+    ClientUp,
+    Disk,
+    Disturbance,
+    PodsReplaced,
+    Startable,
+    TimedChange,
+)
 
 MINIMUM_GRACE_MS: Final = 2_000
 """The time that the kubelet grants after a `preStop` hook in any case."""
@@ -64,6 +80,15 @@ class Closing:
         """Whether the process is killed before it has closed."""
         return self._killed_after_ms is not None and self.begins_after_ms + self.close_ms > self._killed_after_ms
 
+    def stop(self, client: str, at_ms: int, disk: Disk, context: ChangeContext) -> TimedChange:
+        """Return the change of a client that is asked to stop at a time; `disk`: what is left if it closes properly."""
+        leaves = context.leaves_on_close(client, self.leaves_group, at_ms) and not self.is_killed
+        if self.is_killed and disk is Disk.KEPT:
+            disk = Disk.UNFLUSHED_LOST
+        closes_in_ms = self.ends_after_ms - self.begins_after_ms
+        down = ClientDown(client, leaves, disk, closes_in_ms=closes_in_ms, is_killed=self.is_killed)
+        return TimedChange(at_ms + self.begins_after_ms, down)
+
     @property
     def _killed_after_ms(self) -> int | None:
         if self.grace_ms is None or not self.pre_stop_ms:
@@ -100,8 +125,40 @@ class Volume(StrEnum):
     ZONAL = "zonal"
 
 
+class PodStop(NamedTuple):
+    """A process that the platform stops. `closing`: how it is stopped; None if it is killed without being asked."""
+
+    client: str
+    at_ms: int
+    closing: Closing | None
+
+    def change(self, volume: Volume, context: ChangeContext) -> TimedChange:
+        """Return the change; `volume`: where the state directory of the pod is."""
+        is_lost = volume is Volume.NONE
+        if self.closing is not None:
+            return self.closing.stop(self.client, self.at_ms, Disk.LOST if is_lost else Disk.KEPT, context)
+        disk = Disk.LOST if is_lost else Disk.UNFLUSHED_LOST
+        return TimedChange(self.at_ms, ClientDown(self.client, leaves_group=False, disk=disk, crashes=True))
+
+
+class PodStart(NamedTuple):
+    """A process that the platform starts."""
+
+    client: str
+    at_ms: int
+
+    def change(self, volume: Volume, context: ChangeContext) -> TimedChange:
+        """Return the change."""
+        return TimedChange(self.at_ms, ClientUp(self.client))
+
+
+def always(_client: str, at_ms: int) -> int:
+    """Let every client start at any time."""
+    return at_ms
+
+
 @dataclass(frozen=True, slots=True)
-class PodEvent:
+class PodEvent(Disturbance):
     """An event in which a platform stops processes.
 
     Attributes:
@@ -125,6 +182,25 @@ class PodEvent:
         """Whether the clients never come back, or only as other clients."""
         return bool(self.successors)
 
+    @property
+    def is_temporary(self) -> bool:
+        return not self.is_permanent
+
+    @abstractmethod
+    def schedule(self, startable: Startable) -> Iterator[PodStop | PodStart]:
+        """Yield the stops and starts; each client stops and starts at most once."""
+
+    def changes(self, context: ChangeContext) -> Iterator[TimedChange]:
+        """Yield the changes of the pods, or only that they begin if it depends on an autoscaler which pods run."""
+        if not context.scaled.isdisjoint(self.clients):
+            yield TimedChange(self.at_ms, PodsReplaced(self))
+        else:
+            yield from self.pod_changes(context)
+
+    def pod_changes(self, context: ChangeContext) -> Iterator[TimedChange]:
+        """Yield the changes of the pods."""
+        yield from (step.change(self.volume, context) for step in self.schedule(context.startable))
+
     def __str__(self) -> str:
         return f"{self.kind} of {count_and_names('client', self.clients)}"
 
@@ -140,6 +216,16 @@ class StatefulSetUpdate(PodEvent):
 
     start_ms: int
     ready_ms: int
+
+    def schedule(self, startable: Startable) -> Iterator[PodStop | PodStart]:
+        at_ms = self.at_ms
+        for client in reversed(self.clients):
+            yield PodStop(client, at_ms, self.closing)
+            starts_ms = startable(client, at_ms + self.closing.ends_after_ms + self.start_ms)
+            if starts_ms is None:
+                return
+            yield PodStart(client, starts_ms)
+            at_ms = starts_ms + self.ready_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +245,41 @@ class DeploymentUpdate(PodEvent):
     ready_ms: int
     max_surge: int
     max_unavailable: int
+
+    def schedule(self, startable: Startable) -> Iterator[PodStop | PodStart]:
+        """Create and stop pods as the controller does: whenever a new pod is ready.
+
+        First it creates as many new pods as `max_surge` allows, then it stops as many old ones as `max_unavailable`
+        allows. Pods that are stopping do not count.
+        """
+        desired, at_ms = len(self.clients), self.at_ms
+        stopped: list[int] = []
+        num_created = 0
+        ready_ms: list[int] = []
+        while True:
+            num_old = desired - len(stopped)
+            new = min(desired - num_created, desired + self.max_surge - num_old - num_created)
+            for i in range(num_created, num_created + max(0, new)):
+                starts_ms = at_ms + self.start_ms
+                successor = self.successors[i] if self.successors else self.clients[-1 - i]
+                if not self.successors:
+                    starts_ms = max(starts_ms, stopped[i] + self.closing.ends_after_ms)
+                first_ms = startable(successor, starts_ms)
+                if first_ms is not None:
+                    yield PodStart(successor, first_ms)
+                    ready_ms.append(first_ms + self.ready_ms)
+            num_created += max(0, new)
+            num_ready = num_old + sum(ready <= at_ms for ready in ready_ms)
+            surplus = min(num_old, num_ready - (desired - self.max_unavailable))
+            for i in range(len(stopped), len(stopped) + max(0, surplus)):
+                yield PodStop(self.clients[-1 - i], at_ms, self.closing)
+                stopped.append(at_ms)
+            if surplus > 0:
+                continue
+            later_ms = [ready for ready in ready_ms if ready > at_ms]
+            if not later_ms:
+                return
+            at_ms = min(later_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +311,28 @@ class NodeDrain(PodEvent):
     def is_permanent(self) -> bool:
         """Whether the clients never come back, or only as other clients."""
         return self.nodes_back_ms is None if self.is_bound_to_nodes else bool(self.successors)
+
+    def schedule(self, startable: Startable) -> Iterator[PodStop | PodStart]:
+        """Evict each pod once enough evicted ones are ready again."""
+        budget = self.max_unavailable or len(self.clients)
+        ready_ms: list[int | None] = []
+        for i, client in enumerate(self.clients):
+            at_ms: int | None = self.at_ms
+            if i >= budget:
+                known = sorted(ready for ready in ready_ms if ready is not None)
+                at_ms = known[i - budget] if i - budget < len(known) else None
+            if at_ms is None:
+                return
+            yield PodStop(client, at_ms, self.closing)
+            successor = self.successors[i] if self.successors else client
+            first_ms: int | None = at_ms + self.closing.ends_after_ms + self.start_ms
+            if self.is_bound_to_nodes:
+                back_ms = self.nodes_back_ms
+                first_ms = None if back_ms is None else max(first_ms or 0, self.at_ms + back_ms)
+            starts_ms = None if first_ms is None else startable(successor, first_ms)
+            if starts_ms is not None:
+                yield PodStart(successor, starts_ms)
+            ready_ms.append(None if starts_ms is None else starts_ms + self.ready_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +368,20 @@ class SpotInterruption(PodEvent):
     def ends_after_ms(self) -> int:
         """The time from the notice until the processes have ended."""
         return self.closing_by_notice.ends_after_ms if self.reacts else self.notice_ms
+
+    def schedule(self, startable: Startable) -> Iterator[PodStop | PodStart]:
+        for i, client in enumerate(self.clients):
+            if self.reacts:
+                yield PodStop(client, self.at_ms, self.closing_by_notice)
+            else:
+                yield PodStop(client, self.at_ms + self.notice_ms, None)
+            if self.replace_ms is None:
+                continue
+            after_ms = self.replace_ms if self.successors else max(self.replace_ms, self.ends_after_ms)
+            successor = self.successors[i] if self.successors else client
+            first_ms = startable(successor, self.at_ms + after_ms)
+            if first_ms is not None:
+                yield PodStart(successor, first_ms)
 
 
 SYNC_MS: Final = 15_000
@@ -373,7 +530,7 @@ class PodTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class LagScaling:
+class LagScaling(Disturbance):
     """Pods that an autoscaler starts and stops by the lag of their group.
 
     Attributes:
@@ -392,6 +549,9 @@ class LagScaling:
     triggers: tuple[LagTrigger, ...]
     horizontal: HorizontalScaling
     activation: Activation | None = field(default=None)
+
+    def changes(self, context: ChangeContext) -> Iterator[TimedChange]:
+        yield from ()  # They depend on the run.
 
     def __str__(self) -> str:
         return f"lag scaling of {self.name} ({'HPA' if self.activation is None else 'KEDA'})"

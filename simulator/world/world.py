@@ -26,7 +26,7 @@ from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId, TopicId
 from assignors.replicas.state import TopicRetention
-from simulator.world.disturbances import Disturbance
+from simulator.world.changes import Disturbance
 from simulator.world.group_configs import GroupConfigs, StateConfigs
 
 UNCOMPRESSED: Final = "none"

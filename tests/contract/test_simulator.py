@@ -14,7 +14,8 @@ from simulator.processes.simulation import simulate
 from simulator.results.convergence import convergence
 from simulator.results.tabulation import tabulate
 from simulator.timeline import timeline
-from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, Leave, TrafficChange
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import World
 from tests.simulator.group.test_classic_coordinator import Requests

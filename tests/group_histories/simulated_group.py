@@ -45,11 +45,12 @@ from simulator.world.changes import (
     ClientUp,
     ConfigsSet,
     CoordinatorMoved,
+    Disk,
     PartitionsSet,
     ThreadsSet,
     TimedChange,
 )
-from simulator.world.disturbances import Disk, PartitionsAdded, StreamThreads
+from simulator.world.disturbances import PartitionsAdded, StreamThreads
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.group_configs import GroupConfigs, GroupProtocol
 from simulator.world.world import (

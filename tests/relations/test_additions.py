@@ -16,12 +16,11 @@ from simulator.assignment.explanation import ExplanationRequest
 from simulator.flows.traffic import TrafficKind
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
+from simulator.world.changes import Disk, Disturbance
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     Crash,
-    Disk,
-    Disturbance,
     Join,
     Leave,
     RackOutage,

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
-from simulator.world.disturbances import BrokerBounce, BrokerLoss, ConfigChange, Crash, Disk, Leave, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import BrokerBounce, BrokerLoss, ConfigChange, Crash, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.pod_events import Closing, NodeDrain, SpotInterruption, StatefulSetUpdate, Volume
 from simulator.world.world import World

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
 from assignors.model.ids import TopicPartition
-from simulator.world.disturbances import Disturbance, Reassignment
+from simulator.world.changes import Disturbance
+from simulator.world.disturbances import Reassignment
 from simulator.world.world import Broker, Cluster, Store, Subtopology, Topic, World
 from tests.relations.figures import TEXTS, Figures, check_same, figures
 from tests.relations.relation import relation

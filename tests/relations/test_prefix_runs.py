@@ -16,7 +16,8 @@ from simulator.flows.execution import Execution
 from simulator.group.heartbeats import Heartbeats
 from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.timeline import timeline
-from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, RackOutage, RollingBounce, TrafficChange
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import Crash, Join, Leave, RackOutage, RollingBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.pod_events import AT_ONCE, PodEvent, Volume
 from simulator.world.world import OffsetReports, Start, World

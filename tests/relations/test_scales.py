@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
-from simulator.world.disturbances import Disturbance, Join, Reassignment, TrafficChange
+from simulator.world.changes import Disturbance
+from simulator.world.disturbances import Join, Reassignment, TrafficChange
 from simulator.world.world import Controller, Price, Start, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, Figures, check_same, figures
 from tests.relations.relation import relation

@@ -15,13 +15,12 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import TopicPartition
+from simulator.world.changes import Disk, Disturbance
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
     Crash,
-    Disk,
-    Disturbance,
     Join,
     LeaderElection,
     Leave,

@@ -11,11 +11,11 @@ import pytest
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId
 from scenarios.load import ScenarioError, loads
+from simulator.world.changes import Disk
 from simulator.world.disturbances import (
     BrokerLoss,
     ConfigChange,
     Crash,
-    Disk,
     Join,
     Leave,
     RackOutage,

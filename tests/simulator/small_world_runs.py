@@ -12,7 +12,7 @@ from assignors.tasks.high_availability import HighAvailability
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
-from simulator.world.disturbances import Disturbance
+from simulator.world.changes import Disturbance
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import Store, Subtopology, World
 from tests.simulator.invariants import InvariantChecker

@@ -9,18 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.pod_schedules import PodStart, PodStop, always, pod_schedule, startable_ms
-from simulator.timeline import timeline
-from simulator.world.changes import ClientDown, ClientUp
-from simulator.world.disturbances import Crash, Disk, Join, Leave, RackOutage
+from simulator.timeline import startable_ms, timeline
+from simulator.world.changes import ClientDown, ClientUp, Disk
+from simulator.world.disturbances import Crash, Join, Leave, RackOutage
 from simulator.world.pod_events import (
     Closing,
     DeploymentUpdate,
     NodeDrain,
     PodEvent,
+    PodStart,
+    PodStop,
     SpotInterruption,
     StatefulSetUpdate,
     Volume,
+    always,
 )
 from tests.simulator.world_builders import HOUR, MINUTE, with_late_clients, world
 
@@ -34,7 +36,7 @@ TIMES = {"start_ms": 10 * SECOND, "ready_ms": 20 * SECOND}
 def steps(event: PodEvent, *disturbances: RackOutage) -> list[tuple[str, str, float]]:
     """Return stops and starts in order of time, in seconds from the event."""
     startable = startable_ms(world(disturbances=disturbances)) if disturbances else always
-    schedule = sorted(pod_schedule(event, startable), key=lambda step: step.at_ms)
+    schedule = sorted(event.schedule(startable), key=lambda step: step.at_ms)
     return [
         ("stop" if isinstance(step, PodStop) else "start", step.client, (step.at_ms - event.at_ms) / SECOND)
         for step in schedule
@@ -173,7 +175,7 @@ closings = st.builds(Closing, close_ms=durations, pre_stop_ms=durations, grace_m
 def test_drain_never_exceeds_its_budget(pods: int, budget: int, closing: Closing, start_ms: int, ready_ms: int) -> None:
     names = tuple(f"c{i}" for i in range(pods))
     event = NodeDrain(HOUR, names, closing, Volume.ZONAL, start_ms=start_ms, ready_ms=ready_ms, max_unavailable=budget)
-    schedule = list(pod_schedule(event, always))
+    schedule = list(event.schedule(always))
     stops = {step.client: step.at_ms for step in schedule if isinstance(step, PodStop)}
     ready = {step.client: step.at_ms + ready_ms for step in schedule if isinstance(step, PodStart)}
     assert set(stops) == set(ready) == set(names)
@@ -200,7 +202,7 @@ def test_deployment_never_exceeds_its_limits(
         max_surge=surge,
         max_unavailable=missing,
     )
-    schedule = list(pod_schedule(event, always))
+    schedule = list(event.schedule(always))
     stops = [(HOUR - 1, step.at_ms) for step in schedule if isinstance(step, PodStop)]
     starts = [step.at_ms for step in schedule if isinstance(step, PodStart)]
     assert len(stops) == len(starts) == pods, "every pod is replaced"

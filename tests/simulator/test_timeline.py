@@ -8,14 +8,12 @@ import pytest
 
 from assignors.model.configs import AssignmentConfigs
 from simulator.timeline import timeline
-from simulator.world.changes import BrokersDown, BrokersUp, ClientDown, ClientUp, ReplicationStep
+from simulator.world.changes import BrokersDown, BrokersUp, ClientDown, ClientUp, Disk, Disturbance, ReplicationStep
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
     Crash,
-    Disk,
-    Disturbance,
     Join,
     Leave,
     RackOutage,

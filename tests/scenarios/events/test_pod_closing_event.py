@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.world.disturbances import Disturbance, Leave, RollingBounce
+from simulator.world.changes import Disturbance
+from simulator.world.disturbances import Leave, RollingBounce
 from simulator.world.pod_events import (
     Closing,
     DeploymentUpdate,

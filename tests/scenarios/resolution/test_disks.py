@@ -6,7 +6,8 @@ import pytest
 
 from scenarios.language.errors import ScenarioError
 from scenarios.load import Scenario, loads
-from simulator.world.disturbances import Crash, Disk, RackOutage, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, RackOutage, RollingBounce
 from simulator.world.group_configs import OffsetStorage, StateConfigs
 from tests.scenarios.scenario_texts import replace_in_small
 

@@ -11,11 +11,11 @@ import pytest
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
 from scenarios.load import Scenario, ScenarioError, loads
+from simulator.world.changes import Disturbance
 from simulator.world.disturbances import (
     BrokerBounce,
     ConfigChange,
     Crash,
-    Disturbance,
     Join,
     Leave,
     Reassignment,

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios.sampling.traffic_profile import TrafficProfile
-from simulator.world.disturbances import Crash, Disturbance, Join, Leave, RollingBounce, TrafficChange
+from simulator.world.changes import Disturbance
+from simulator.world.disturbances import Crash, Join, Leave, RollingBounce, TrafficChange
 from tests.scenarios.scenario_texts import load_text, with_events
 
 MINUTE = 60_000

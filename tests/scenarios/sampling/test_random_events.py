@@ -14,7 +14,8 @@ import pytest
 
 from assignors.model.configs import AssignmentConfigs
 from scenarios.schema import SCHEMA_FILE
-from simulator.world.disturbances import Crash, Disk, Disturbance, Join, RollingBounce
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import Crash, Join, RollingBounce
 from simulator.world.group_configs import GroupProtocol
 from tests.scenarios.scenario_texts import load_text, with_events
 

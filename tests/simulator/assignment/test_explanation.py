@@ -22,7 +22,8 @@ from simulator.assignment.explanation import MEMBER_LOST, NOT_RECORDED, Explanat
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
-from simulator.world.disturbances import Crash, Disk, Join
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, Join
 from simulator.world.world import World
 from tests.simulator.assignment.explanation_checks import check_break_evens, check_explanation, explained_decisions
 from tests.simulator.world_builders import MINUTE, with_configs, with_late_clients, world

@@ -6,8 +6,7 @@ import dataclasses
 
 from assignors.model.ids import TopicPartition
 from simulator.timeline import timeline
-from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet, ReplicationStep
-from simulator.world.disturbances import Disturbance
+from simulator.world.changes import BrokersDown, BrokersUp, Disturbance, ReplicasSet, ReplicationStep
 from simulator.world.world import Application, Broker, Cluster, Subtopology, Topic, World
 from tests.simulator.brokers.replica_states import partition_states
 from tests.simulator.world_builders import client, world

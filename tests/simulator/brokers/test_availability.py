@@ -13,7 +13,8 @@ from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.world.disturbances import BrokerLoss, Crash, Disk, Disturbance, Join
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import BrokerLoss, Crash, Join
 from simulator.world.world import NO_LEADER, World
 from tests.simulator.small_world_runs import run
 from tests.simulator.world_builders import HOUR, MINUTE, topic, with_configs, with_late_clients, world

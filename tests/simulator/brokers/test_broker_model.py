@@ -14,11 +14,10 @@ from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import OFFSETS_TOPIC
 from simulator.brokers.safe_restarts import unsafe_restarts
 from simulator.timeline import timeline
-from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet, ReplicationStep
+from simulator.world.changes import BrokersDown, BrokersUp, Disturbance, ReplicasSet, ReplicationStep
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
-    Disturbance,
     LeaderElection,
     RackOutage,
     Reassignment,

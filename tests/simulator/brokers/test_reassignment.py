@@ -9,10 +9,9 @@ import pytest
 from assignors.model.ids import TopicPartition
 from simulator.brokers.replication_control import PartitionState
 from simulator.timeline import replicas_at, timeline
-from simulator.world.changes import RackTransfer, ReplicationStep
+from simulator.world.changes import Disturbance, RackTransfer, ReplicationStep
 from simulator.world.disturbances import (
     BrokerLoss,
-    Disturbance,
     LeaderElection,
     Reassignment,
     ReassignmentTarget,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.flows.durable_state import CHECKPOINT_RECORDS, DurableState
-from simulator.world.disturbances import Crash, Disk
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash
 from simulator.world.group_configs import OffsetStorage, StateConfigs
 from simulator.world.layout import lay_out
 from simulator.world.world import WRITE_BUFFER_BYTES, Store, Subtopology, World

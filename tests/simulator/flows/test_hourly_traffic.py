@@ -11,7 +11,8 @@ import pytest
 from simulator.flows.traffic import TrafficKind
 from simulator.flows.traffic_record import HourlyRates, HourlyTraffic
 from simulator.results.trace import Trace
-from simulator.world.disturbances import BrokerBounce, ConfigChange, Crash, Disk, Disturbance, TrafficChange
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import BrokerBounce, ConfigChange, Crash, TrafficChange
 from simulator.world.layout import FloatArray, lay_out, row_of_values
 from simulator.world.world import Start, Store, Subtopology, World
 from tests.simulator.small_world_runs import run

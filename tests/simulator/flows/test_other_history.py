@@ -10,14 +10,8 @@ from assignors.model.ids import TopicPartition
 from assignors.tasks.high_availability import HighAvailability
 from simulator.flows.traffic import TrafficKind
 from simulator.processes.simulation import simulate
-from simulator.world.disturbances import (
-    BrokerLoss,
-    Disturbance,
-    Reassignment,
-    ReassignmentTarget,
-    ReplicaMove,
-    TrafficChange,
-)
+from simulator.world.changes import Disturbance
+from simulator.world.disturbances import BrokerLoss, Reassignment, ReassignmentTarget, ReplicaMove, TrafficChange
 from simulator.world.world import OtherTraffic, World
 from tests.simulator.flows.test_other_rates import RATE, busy_world, group, history, pairs, producer
 from tests.simulator.world_builders import HOUR, MINUTE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.model.columns import cells
-from simulator.world.disturbances import Disk
+from simulator.world.changes import Disk
 from simulator.world.group_assignment import GroupAssignment
 from tests.simulator.flows.test_restoration import RestorationDriver
 from tests.simulator.world_builders import world

@@ -16,7 +16,7 @@ from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
 from simulator.flows.shared_bandwidth import SharedBandwidth
 from simulator.flows.traffic import TrafficKind
-from simulator.world.disturbances import Disk
+from simulator.world.changes import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import NO_COPY, Layout, lay_out
 from simulator.world.world import OffsetReports, Store, Subtopology, World

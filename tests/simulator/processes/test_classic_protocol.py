@@ -17,7 +17,8 @@ from simulator.processes.rejoining import THREAD_START_MS
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.disturbances import ConfigChange, Crash, Disk, Join, Leave, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import ConfigChange, Crash, Join, Leave, RollingBounce
 from simulator.world.layout import lay_out
 from simulator.world.pod_events import Closing
 from simulator.world.world import Start, World

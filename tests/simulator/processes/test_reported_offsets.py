@@ -17,7 +17,8 @@ from scenarios.run import run as run_scenario
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import CapturedRound, Trace
-from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, ReplaceThread, RollingBounce
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import Crash, Join, Leave, ReplaceThread, RollingBounce
 from simulator.world.world import OffsetReports, Start, World
 from tests.simulator.small_world_runs import with_streams_protocol
 from tests.simulator.world_builders import (

@@ -18,12 +18,12 @@ from simulator.flows.traffic import TrafficKind
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
+from simulator.world.changes import Disk
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     ConfigChange,
     Crash,
-    Disk,
     Join,
     Leave,
     RackOutage,

@@ -19,7 +19,8 @@ from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import INITIAL_ROUND, Trace
-from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, RollingBounce, TrafficChange
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import Crash, Join, Leave, RollingBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import HeldTasks, Start, World
 from tests.simulator.invariants import InvariantChecker

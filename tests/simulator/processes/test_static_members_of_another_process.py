@@ -9,7 +9,8 @@ import pytest
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.trace import Trace
-from simulator.world.disturbances import Disk, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import RollingBounce
 from simulator.world.pod_events import Closing
 from simulator.world.world import World
 from tests.simulator.run_checks import check_run

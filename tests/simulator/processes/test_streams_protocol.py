@@ -12,7 +12,8 @@ from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, Join, Leave, RollingBounce
 from simulator.world.pod_events import Closing
 from simulator.world.world import ClientTimes, World
 from tests.simulator import small_world_runs

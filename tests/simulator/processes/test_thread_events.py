@@ -9,7 +9,8 @@ import pytest
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
 from simulator.results.trace import Trace
-from simulator.world.disturbances import Crash, Disk, ReplaceThread, RollingBounce, StreamThreads
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, ReplaceThread, RollingBounce, StreamThreads
 from simulator.world.group_configs import EndedThreads, GroupConfigs, GroupProtocol, StateConfigs
 from simulator.world.leave_on_close import leaves_when_removed, leaves_when_replaced, num_thread_numbers
 from simulator.world.world import ClientTimes, World

@@ -16,7 +16,8 @@ from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.processes.run_options import RunOptions
 from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
-from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, Join, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import Start, World
 from tests.simulator.invariants import InvariantChecker

@@ -11,7 +11,8 @@ from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment, T
 from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.disturbances import Crash, Disk, Join, Leave
+from simulator.world.changes import Disk
+from simulator.world.disturbances import Crash, Join, Leave
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.pod_events import Closing
 from tests.simulator.small_world_runs import SECOND, run, tasks_on

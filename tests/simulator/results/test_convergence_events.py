@@ -12,17 +12,8 @@ from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.group.rebalance_causes import START
 from simulator.results.convergence import EventConvergence, Verdict, convergence
 from simulator.results.trace import Trace
-from simulator.world.disturbances import (
-    BrokerBounce,
-    ConfigChange,
-    Crash,
-    Disk,
-    Disturbance,
-    Join,
-    Leave,
-    RollingBounce,
-    TrafficChange,
-)
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import BrokerBounce, ConfigChange, Crash, Join, Leave, RollingBounce, TrafficChange
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.world import Start, World
 from tests.simulator.small_world_runs import SECOND, run, with_client, with_streams_protocol

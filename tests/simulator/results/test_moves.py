@@ -14,7 +14,8 @@ from assignors.model.state import ApplicationState
 from simulator.processes.simulation import simulate
 from simulator.results.run_summary import REASONS, MoveReason, RoundMoves, round_moves
 from simulator.results.trace import Trace
-from simulator.world.disturbances import BrokerLoss, Disturbance, Leave, ReplicaMove
+from simulator.world.changes import Disturbance
+from simulator.world.disturbances import BrokerLoss, Leave, ReplicaMove
 from simulator.world.world import World
 from tests.simulator.world_builders import HOUR, MINUTE, world
 

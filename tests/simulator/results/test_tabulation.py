@@ -16,7 +16,8 @@ from simulator.flows.traffic import cross_rack_bytes
 from simulator.processes.simulation import simulate
 from simulator.results.tables import SCHEMAS, concat_tables
 from simulator.results.tabulation import tabulate
-from simulator.world.disturbances import BrokerLoss, ConfigChange, Crash, Disk, Disturbance, Join, Leave, RollingBounce
+from simulator.world.changes import Disk, Disturbance
+from simulator.world.disturbances import BrokerLoss, ConfigChange, Crash, Join, Leave, RollingBounce
 from simulator.world.world import Price, World
 from tests.simulator.small_world_runs import with_rack_awareness
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_configs, with_late_clients, world

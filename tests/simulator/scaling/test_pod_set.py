@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from simulator.pod_schedules import PodStart, PodStop, always
 from simulator.scaling import PodSet
-from simulator.world.pod_events import Closing, PodController, PodTemplate
+from simulator.world.pod_events import Closing, PodController, PodStart, PodStop, PodTemplate, always
 
 CLOSING = Closing(close_ms=5_000, grace_ms=30_000)
 ORDERED = PodTemplate(PodController.STATEFUL_SET, 10_000, 20_000, 0, CLOSING)

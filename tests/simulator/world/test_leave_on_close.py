@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.timeline import timeline
-from simulator.world.changes import ClientDown
-from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
+from simulator.world.changes import ClientDown, Disk
+from simulator.world.disturbances import Crash, Join, Leave, RollingBounce
 from simulator.world.group_configs import GroupProtocol
 from simulator.world.pod_events import Closing
 from simulator.world.world import Start, World
