@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -233,14 +233,9 @@ def change_context(world: World) -> ChangeContext:
     def leaves(rule: Callable[..., bool]) -> Callable[[str, int], bool]:
         return lambda client, at_ms: rule(group_configs_of(world, client, at_ms), is_static=client in static)
 
-    brokers, clients = defaultdict[str | None, list[int]](list), defaultdict[str | None, list[str]](list)
-    for broker in world.cluster.brokers:
-        brokers[broker.rack].append(broker.id)
-    for client in world.clients:
-        clients[client.rack].append(client.name)
     return ChangeContext(
-        brokers_in={rack: tuple(ids) for rack, ids in brokers.items()},
-        clients_in={rack: tuple(names) for rack, names in clients.items()},
+        broker_racks={broker.id: broker.rack for broker in world.cluster.brokers},
+        client_racks={client.name: client.rack for client in world.clients},
         leaves_on_close=partial(leaves_on_close, world),
         leaves_when_replaced=leaves(leaves_when_replaced),
         leaves_when_removed=leaves(leaves_when_removed),

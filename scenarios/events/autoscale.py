@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -14,16 +13,6 @@ from scenarios.events.scenario_event import ClientsEvent, EventContext, Presence
 from scenarios.language.fields import INT_MAX, Duration, PositiveInt, Rate
 from scenarios.sampling.traffic_profile import MAX_OCCURRENCES, TOO_MANY, TrafficProfile
 from simulator.world.disturbances import Join, Leave
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscaledPool:
-    """The clients of an autoscaling, and the times of its evaluations."""
-
-    at_ms: int
-    clients: tuple[str, ...]
-    evaluations_ms: range
-    max_clients: int
 
 
 class AutoscaleEvent(ClosingEvent, ClientsEvent):
@@ -51,7 +40,8 @@ events:
         default=None, alias="max", description="Maximum number of clients; default: all."
     )
 
-    def resolve(self, context: EventContext) -> Iterator[AutoscaledPool]:
+    def resolve(self, context: EventContext) -> Iterator[tuple[str, ...]]:
+        """Yield the clients of the pool."""
         clients, end_ms = context.find_clients(self.clients), context.duration_ms
         if end_ms is None or not clients:
             return
@@ -66,28 +56,29 @@ events:
             context.report(f"{self.min_clients} is more than the maximum ({max_clients})", "min")
         if not any(context.source_bytes_per_s) and not context.mistakes:
             context.report("the source topics have no traffic, so autoscaling has no effect")
-        yield AutoscaledPool(context.at_ms, clients, range(context.at_ms, end_ms, self.every), max_clients)
+        yield clients
 
-    def presence(self, planned: AutoscaledPool, context: EventContext) -> tuple[PresenceChange, ...]:
+    def presence(self, planned: tuple[str, ...], context: EventContext) -> tuple[PresenceChange, ...]:
         return ()  # The pool may have present and absent clients.
 
-    def scaled_clients(self, planned: AutoscaledPool) -> tuple[str, ...]:
-        return planned.clients
+    def scaled_clients(self, planned: tuple[str, ...]) -> tuple[str, ...]:
+        return planned
 
     def occurrences(
-        self, planned: AutoscaledPool, profile: TrafficProfile, context: EventContext
+        self, planned: tuple[str, ...], profile: TrafficProfile, context: EventContext
     ) -> Iterator[Join | Leave]:
         """Yield the joins and leaves that match the capacity to the traffic, by time; crashes have no influence."""
-        present = {plan.name for plan in context.clients.plans if plan.starts}.intersection(planned.clients)
-        for at_ms in planned.evaluations_ms:
+        present = {plan.name for plan in context.clients.plans if plan.starts}.intersection(planned)
+        max_clients = len(planned) if self.max_clients is None else self.max_clients
+        for at_ms in range(context.at_ms, context.duration_ms or 0, self.every):
             base_bytes_per_s = context.source_bytes_per_s[profile.hour_at(at_ms) or 0]
             required = math.ceil(base_bytes_per_s * profile.factor_at(at_ms) / self.bytes_per_s)
-            surplus = len(present) - min(max(required, self.min_clients), planned.max_clients)
+            surplus = len(present) - min(max(required, self.min_clients), max_clients)
             if surplus < 0:
-                joining = [client for client in planned.clients if client not in present][:-surplus]
+                joining = [client for client in planned if client not in present][:-surplus]
                 present.update(joining)
                 yield Join(at_ms, tuple(joining))
             elif surplus > 0:
-                leaving = [client for client in reversed(planned.clients) if client in present][:surplus]
+                leaving = [client for client in reversed(planned) if client in present][:surplus]
                 present.difference_update(leaving)
                 yield Leave(at_ms, tuple(leaving), closing=self.closing())

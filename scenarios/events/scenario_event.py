@@ -196,7 +196,7 @@ class ScenarioEvent(ScenarioSection, ABC):
     def resolve(self, context: EventContext) -> Iterable[Any]:
         """Return what the event becomes, and report mistakes, which may leave it without a meaning.
 
-        That are planned events, or what `occurrences` turns into planned events; each with its time `at_ms`.
+        It becomes planned events, or what `occurrences` turns into planned events.
         """
 
     def presence(self, planned: Any, context: EventContext) -> Iterable[PresenceChange]:

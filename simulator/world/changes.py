@@ -344,15 +344,16 @@ class ChangeContext:
     """What the changes of disturbances depend on in a world.
 
     Attributes:
-        brokers_in: the brokers by rack; `clients_in`: the clients by rack.
+        broker_racks: the racks of brokers by id, None for no rack; `client_racks`: those of clients by name.
         leaves_on_close: returns whether a client leaves the group, given the request of the event and the time.
         leaves_when_replaced: returns whether the thread of a client that another one replaces leaves the group, given
             the time; `leaves_when_removed`: the same of a thread that is removed.
+        startable: when clients can start, given the outages of their racks.
         scaled: the clients that autoscalers scale by lag.
     """
 
-    brokers_in: Mapping[str | None, tuple[int, ...]]
-    clients_in: Mapping[str | None, tuple[str, ...]]
+    broker_racks: Mapping[int, str | None]
+    client_racks: Mapping[str, str | None]
     leaves_on_close: Callable[[str, bool | None, int], bool]
     leaves_when_replaced: Callable[[str, int], bool]
     leaves_when_removed: Callable[[str, int], bool]

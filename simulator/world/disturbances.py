@@ -147,8 +147,10 @@ class RackOutage(Disturbance):
     disk: Disk = Disk.UNFLUSHED_LOST
 
     def changes(self, context: ChangeContext) -> Iterator[TimedChange]:
-        yield from _brokers_crash(self.at_ms, context.brokers_in.get(self.rack, ()), self.down_ms)
-        yield from _crash(self.at_ms, context.clients_in.get(self.rack, ()), self.down_ms, self.disk)
+        brokers = tuple(broker for broker, rack in context.broker_racks.items() if rack == self.rack)
+        clients = (client for client, rack in context.client_racks.items() if rack == self.rack)
+        yield from _brokers_crash(self.at_ms, brokers, self.down_ms)
+        yield from _crash(self.at_ms, clients, self.down_ms, self.disk)
 
     def __str__(self) -> str:
         return f"outage of rack {self.rack}"
