@@ -110,11 +110,11 @@ def test_absent_clients_are_listed_in_restart_order_and_unknown_ones_as_written(
     kind: str, order: str, absent: str
 ) -> None:
     leave = "{at: 5m, leave: {clients: [app-2, app-0]}}"
-    bounce = f"{{at: 10m, {kind}clients: [app, nobody, late, no], order: {order}}}}}"
+    bounce = f"{{at: 10m, {kind}clients: [app, missing, late, no], order: {order}}}}}"
     path = f"events[1].{kind.partition(':')[0]}.clients"
     hint = "(clients: app-0, app-1, app-2, app, late)"
     assert [mistake.partition(": ")[2] for mistake in mistakes_in(with_events(leave, bounce))] == [
-        f"{path}[1]: unknown client 'nobody' {hint}",
+        f"{path}[1]: unknown client 'missing' {hint}",
         f"{path}[3]: unknown client 'no' {hint}",
         f"{path}: absent at 10m: {absent}",
     ]
