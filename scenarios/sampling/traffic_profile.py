@@ -49,13 +49,16 @@ class TrafficProfile:
         return TrafficChange(at_ms, float(self.factor_at(at_ms)), self.hour_at(at_ms))
 
     def changes(self) -> Iterator[TrafficChange]:
-        """Yield all changes in order, without an end if the traffic changes by the hour."""
+        """Yield all changes in order, without an end if the traffic goes on changing by the hour."""
         yield from merge(map(self.change_at, self._times), self.hourly_changes(sys.maxsize), key=attrgetter("at_ms"))
 
     def hourly_changes(self, duration_ms: int) -> Iterator[TrafficChange]:
         """Yield the changes at full hours, including the start, except at times of traffic events."""
         if len(self._hourly) == 1 and self._starts_at_ms is None:
             return
+        if self._starts_at_ms is None and (len(set(self._hourly)) == 1 or self._factors[-1:] == [0]):
+            # No hour differs from the one before from the last event on.
+            duration_ms = min(duration_ms, (self._times or [0])[-1] + 1)
         event_times = set(self._times)
         for full_ms in range(-((self._starts_at_ms or 0) % HOUR_MS), duration_ms, HOUR_MS):
             at_ms = max(full_ms, 0)

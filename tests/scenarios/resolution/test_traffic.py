@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,6 +89,31 @@ def test_changes_agree_with_the_profile_at_any_time(
     ]
     before = [change for change in sorted(changes, key=lambda change: change.at_ms) if change.at_ms <= at_ms]
     assert (before[-1].factor if before else 1) == float(profile.factor_at(at_ms))
+
+
+@pytest.mark.parametrize(
+    ("hourly", "entries", "changes"),
+    [
+        ([1.0] * 24, [], []),
+        ([0.5] * 24, [], [(0, 0.5)]),
+        ([0.5] * 24, [(90 * MINUTE, 3.0)], [(0, 0.5), (90 * MINUTE, 1.5)]),
+        ([1.0, 2.0], [(90 * MINUTE, 0.0)], [(HOUR, 2.0), (90 * MINUTE, 0.0)]),
+        ([1.0, 2.0], [(HOUR, 0.0), (HOUR, 0.0)], [(HOUR, 0.0), (HOUR, 0.0)]),
+    ],
+)
+def test_changes_end_if_the_traffic_stays_the_same(
+    hourly: list[float], entries: list[tuple[int, float]], changes: list[tuple[int, float]]
+) -> None:
+    computed = islice(TrafficProfile(hourly, entries).changes(), 100)
+    assert [(change.at_ms, change.factor) for change in computed] == changes
+
+
+def test_restarts_of_brokers_without_traffic_are_checked() -> None:
+    """Whether they are safe depends on all changes of the traffic until the last restart."""
+    restart = "{at: 30m, broker_bounce: {brokers: [0, 1], down: 1m, pause: 2m}}"
+    stop, bounce, start = _disturbances("{at: 10m, traffic: {factor: 0}}", restart, hourly=DAY)
+    assert (start, stop) == (TrafficChange(0, 0.5), TrafficChange(10 * MINUTE, 0))
+    assert _disturbances(restart, hourly=str([1] * 24)) == (bounce,)
 
 
 def test_autoscaling_follows_traffic() -> None:
