@@ -189,6 +189,11 @@ final class ClassicGroupReplay extends Replay {
                 isUp = false;
                 return;
             }
+            if (error == Errors.INCONSISTENT_GROUP_PROTOCOL) {
+                isUp = false;
+                add("refused").put("m", name);
+                return;
+            }
             owned = Set.of();
             rejoin();
         }
@@ -274,10 +279,9 @@ final class ClassicGroupReplay extends Replay {
     private final Map<String, String> names = new HashMap<>();
     private final List<Long> added = new ArrayList<>();
     private Set<String> present = new TreeSet<>();
-    private boolean isAlive;
 
-    ClassicGroupReplay(final JsonNode history) {
-        super(history);
+    ClassicGroupReplay(final JsonNode history, final Replay whole) {
+        super(history, whole);
     }
 
     @Override

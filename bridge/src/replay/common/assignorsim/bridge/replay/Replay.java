@@ -19,14 +19,22 @@ abstract class Replay {
     static final ObjectMapper JSON = new ObjectMapper();
 
     final JsonNode history;
-    final VirtualClock clock = new VirtualClock();
-    final ArrayNode log = JSON.createArrayNode();
+    final VirtualClock clock;
+    final ArrayNode log;
     /** What the records of the call that is handled say; it is logged after the call. */
-    final List<ObjectNode> events = new ArrayList<>();
+    final List<ObjectNode> events;
     Coordinator coordinator;
 
-    Replay(final JsonNode history) {
+    /**
+     * Makes the replay of a history.
+     *
+     * @param whole what it is a part of, and has the clock and the log of; null if it is not a part.
+     */
+    Replay(final JsonNode history, final Replay whole) {
         this.history = history;
+        clock = whole == null ? new VirtualClock() : whole.clock;
+        log = whole == null ? JSON.createArrayNode() : whole.log;
+        events = whole == null ? new ArrayList<>() : whole.events;
     }
 
     abstract Map<String, Object> brokerConfigs();
@@ -43,20 +51,22 @@ abstract class Replay {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             SeededRandom.restart();
             final JsonNode history = JSON.readTree(line);
-            final Replay replay = history.path("protocol").asText("streams").equals("classic")
-                ? new ClassicGroupReplay(history)
-                : streamsGroup(history);
+            final Replay replay = switch (history.path("protocol").asText("streams")) {
+                case "classic" -> new ClassicGroupReplay(history, null);
+                case "both" -> ofStreams("MigrationReplay", history);
+                default -> ofStreams("StreamsGroupReplay", history);
+            };
             final ObjectNode answer = JSON.createObjectNode().put("id", history.get("id").asText());
             answer.set("log", replay.run());
             System.out.println(JSON.writeValueAsString(answer));
         }
     }
 
-    /** Returns a streams group; releases before 4.1 have none, nor the classes that it needs. */
-    private static Replay streamsGroup(final JsonNode history) {
+    /** Returns a replay with a streams group; releases before 4.1 have none, nor the classes that it needs. */
+    private static Replay ofStreams(final String name, final JsonNode history) {
         try {
-            return (Replay) Class.forName("assignorsim.bridge.replay.StreamsGroupReplay")
-                .getDeclaredConstructor(JsonNode.class).newInstance(history);
+            return (Replay) Class.forName("assignorsim.bridge.replay." + name)
+                .getDeclaredConstructor(JsonNode.class, Replay.class).newInstance(history, null);
         } catch (final ReflectiveOperationException error) {
             throw new IllegalArgumentException("this release has no streams groups: " + error, error);
         }

@@ -15,6 +15,7 @@ import java.util.TreeSet;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.FencedMemberEpochException;
+import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.InvalidRequestException;
 import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.errors.UnreleasedInstanceIdException;
@@ -125,7 +126,7 @@ final class StreamsGroupReplay extends Replay {
                 isUp = false;
                 hold(Tasks.NONE);
                 return;
-            } catch (final InvalidRequestException error) {
+            } catch (final InvalidRequestException | GroupIdNotFoundException error) {
                 isUp = false;
                 add("refused").put("m", id);
                 return;
@@ -227,8 +228,8 @@ final class StreamsGroupReplay extends Replay {
     private final List<StreamsMember> waiting = new ArrayList<>();
     private final Properties groupConfigs = new Properties();
 
-    StreamsGroupReplay(final JsonNode history) {
-        super(history);
+    StreamsGroupReplay(final JsonNode history, final Replay whole) {
+        super(history, whole);
         heartbeatIntervalMs = config("heartbeat_interval_ms", 5_000);
         rejoinMs = config("rejoin_ms", 0);
         // Clients restart their heartbeat timer at each acknowledgement; histories with fixed phases are simpler to read.
