@@ -1,4 +1,4 @@
-"""A group goes from one protocol to the other while it is empty, and is a new one then; before, it refuses the others."""
+"""A group changes its protocol while it is empty, and is a new one then; before that, it refuses other members."""
 
 from __future__ import annotations
 
