@@ -125,6 +125,10 @@ class SourceMap:
         return path
 
     def _locate(self, path: ScenarioPath) -> tuple[str, int | None]:
+        if path not in self._lines:  # An override has created it on the way to its own path.
+            below = (source for set_path, source in self._overrides.items() if set_path[: len(path)] == path)
+            if source := next(below, None):
+                return source, None
         for length in range(len(path), -1, -1):
             ancestor = path[:length]
             if ancestor in self._overrides:
@@ -240,7 +244,7 @@ def _describe(detail: ErrorDetails, path: ScenarioPath, model: type[BaseModel]) 
     value, context = detail["input"], detail.get("ctx", {})
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return _describe_unknown(path, model)
+        return _describe_unknown(path, value, model)
     if kind == "missing":
         return "missing"
     if kind == "value_error":
@@ -302,7 +306,7 @@ def _kind(value: Any) -> str:
     return format_value(value)
 
 
-def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
+def _describe_unknown(path: ScenarioPath, value: Any, document: type[BaseModel]) -> str:
     key = str(path[-1])
     models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
@@ -316,7 +320,10 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
             "unknown key (it belongs to the group and applies to all members; only partition.assignment.strategy may "
             "differ, in configs of the client)"
         )
-    return f"unknown key ({did_you_mean(key, known)})"
+    while isinstance(value, dict) and len(value) == 1:  # As `--set session.timeout.ms=6s` sets it.
+        [(part, value)] = value.items()
+        key = f"{key}.{part}"
+    return f"unknown key ({_proper_place(key, models) or did_you_mean(str(path[-1]), known)})"
 
 
 def _proper_place(key: str, models: list[type[BaseModel]]) -> str | None:

@@ -74,6 +74,8 @@ def test_overrides_are_stored_and_the_text_is_unchanged() -> None:
         ),
         ("clients[1].rak", "az1", "clients[1].rak: unknown key (did you mean 'rack'?)"),
         ("speed", "3", "speed: unknown key (did you mean 'seeds'?)"),
+        ("session.timeout.ms", "6s", "session: unknown key (it belongs in application.configs)"),
+        ("clients[0].broker.rack", "x", "clients[0].broker: unknown key (set rack under cluster.brokers)"),
         ("clients[0].threads", "many", "clients[0].threads: expected a whole number, found the text 'many'"),
         ("clients[7].threads", "3", "clients[7].threads: clients has no [7] (positions: [0] to [1])"),
         ("clients[pap].threads", "3", "clients[pap].threads: clients has no entry named 'pap' (entries: app, late)"),
