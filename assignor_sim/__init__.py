@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from assignor_sim.api.frontier import FrontierError as FrontierError
     from assignor_sim.api.frontier import frontier as frontier
     from assignor_sim.api.fuzzing import Fuzzing as Fuzzing
+    from assignor_sim.api.fuzzing import SequenceFuzzing as SequenceFuzzing
     from assignor_sim.api.fuzzing import fuzz as fuzz
+    from assignor_sim.api.fuzzing import fuzz_sequences as fuzz_sequences
     from assignor_sim.api.loading import load as load
     from assignor_sim.api.plan_comparison import PlanComparison as PlanComparison
     from assignor_sim.api.plan_comparison import plan as plan
@@ -112,7 +114,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.cluster_import": ("ImportedScenario", "import_cluster"),
     "assignor_sim.api.comparison": ("Comparison", "compare"),
     "assignor_sim.api.frontier": ("FrontierError", "frontier"),
-    "assignor_sim.api.fuzzing": ("Fuzzing", "fuzz"),
+    "assignor_sim.api.fuzzing": ("Fuzzing", "SequenceFuzzing", "fuzz", "fuzz_sequences"),
     "assignor_sim.api.loading": ("load",),
     "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),
     "assignor_sim.api.recommendations": ("recommend",),

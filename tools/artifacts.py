@@ -24,6 +24,9 @@ SLF4J_SIMPLE: Final = Dependency("org.slf4j:slf4j-simple:1.7.36")
 
 RELOAD4J: Final = Dependency("ch.qos.reload4j:reload4j:1.2.25")
 JUNIT: Final = Dependency("org.junit.jupiter:junit-jupiter-api:5.10.2")
+JUNIT_CONSOLE: Final = Dependency("org.junit.platform:junit-platform-console-standalone:1.10.2")
+"""It has the same release of JUnit in it, and runs tests from a shell."""
+
 
 HADOOP: Final = "3.5.0"
 """The release of Hadoop in PySpark; the versions of AWS's and of BouncyCastle's artifacts are those of its project."""

@@ -1,4 +1,7 @@
-"""`sim.fuzz`: search scenarios in which an assignor violates an invariant, or is far from the optimum."""
+"""`sim.fuzz`: search scenarios in which an assignor violates an invariant, or is far from the optimum.
+
+`sim.fuzz_sequences` searches sequences of rebalances, thousands a second.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import COST, FuzzReport, fuzz_record, violation_records
+from reports.analysis.review.sequences import SequenceReport, sequence_record, sequence_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,3 +117,138 @@ def fuzz(
     with open_corpus(None if corpus is None else Path(corpus)) as opened:
         report = run_fuzz(reviewed, options, opened, workers=workers, on_progress=on_progress or (lambda text: None))
     return Fuzzing(report)
+
+
+DEFAULT_SEQUENCES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SequenceFuzzing:
+    """The result of a search over sequences; `print` shows what `assignor-sim fuzz --sequences` prints.
+
+    Attributes:
+        report: the violations with their smallest sequences, and how many sequences end unevenly.
+        tests: source texts of JUnit 5 tests by file name, for assignors of group coordinators in Java; else empty.
+    """
+
+    report: SequenceReport
+    tests: Mapping[str, str]
+
+    @property
+    def found(self) -> bool:
+        """Whether an invariant is violated."""
+        return bool(self.report.violations)
+
+    def violations(self) -> pd.DataFrame:
+        """Return one row for each violated invariant."""
+        import pandas as pd
+
+        return pd.DataFrame(sequence_records(self.report))
+
+    def record(self) -> dict[str, Any]:
+        """Return the result as JSON values."""
+        return {**sequence_record(self.report), "tests": list(self.tests)}
+
+    def save_tests(self, folder: str | os.PathLike[str]) -> None:
+        """Write the tests into a folder, which is created if it is missing.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        from assignor_sim.text_files import write_text
+
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, text in self.tests.items():
+            write_text(Path(folder) / name, text)
+
+    def __str__(self) -> str:
+        from reports.render.fuzz import sequences_report
+        from reports.render.report_formats import report_text
+
+        return report_text(sequences_report(self.report))
+
+    def __repr__(self) -> str:
+        return f"<SequenceFuzzing of {self.report.assignor}, {self.report.sequences} sequences>"
+
+
+def fuzz_sequences(
+    assignor: AssignorLike,
+    *,
+    sequences: int | None = None,
+    until_s: float | None = None,
+    seed: int = 1,
+    limits: CallLimits = DEFAULT_LIMITS,
+    workers: int | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> SequenceFuzzing:
+    """Search for sequences of rebalances in which an assignor violates an invariant.
+
+    In a sequence, processes join and leave; then nothing changes any more, and the assignor must settle. Nothing is
+    simulated: each rebalance takes the assignment before as carried out.
+
+    Args:
+        assignor: the assignor, as in `run`; other processes must be able to import it.
+        sequences: number of sequences; 10,000 by default if there is no time limit. The result depends on it, on the
+            seed and on the assignor only.
+        until_s: wall-clock time in seconds after which the search ends.
+        seed: seed of the sequences.
+        limits: limits of a custom assignor, as in `run`.
+        workers: number of processes; by default one for each CPU. The results do not depend on it.
+        on_progress: called with a description of the progress.
+
+    Returns:
+        What was found.
+
+    Raises:
+        AssignorError: the assignor is unknown, or ended its process.
+        ValueError: a limit is invalid, or other processes cannot build the assignor.
+
+    Examples:
+        >>> import assignor_sim as sim
+        >>> sim.fuzz_sequences("high_availability", sequences=20, workers=1).found
+        False
+    """
+    from pipeline.fuzz.sequence_search import SequenceOptions, search_sequences
+    from pipeline.review.case_runs import Reviewed
+
+    if (sequences is not None and sequences < 1) or (until_s is not None and until_s <= 0):
+        raise ValueError("the number of sequences and the time limit must be above 0")
+    if sequences is None and until_s is None:
+        sequences = DEFAULT_SEQUENCES
+    reviewed = Reviewed.of(assignor, {}, limits)
+    options = SequenceOptions(seed, sequences, until_s)
+    report = search_sequences(reviewed, options, workers=workers, on_progress=on_progress or (lambda text: None))
+    return SequenceFuzzing(report, _tests(assignor, report))
+
+
+def junit_target(assignor: AssignorLike) -> tuple[str, bool] | None:
+    """Return the class of an assignor of group coordinators, and whether it has the interfaces of KIP-1357.
+
+    None if it is another assignor, or is not in Java. Raises AssignorError if it is unknown.
+    """
+    from assignors import registry
+    from assignors.jvm.assignor import MakeCoordinatorAssignor
+    from assignors.tasks.streams_group_sticky import has_public_interfaces
+
+    info = registry.resolve(assignor).info
+    if isinstance(info.make, MakeCoordinatorAssignor):
+        return info.make.java.name, info.make.java.has_public_interfaces
+    if info.in_streams_groups and info.identical:
+        return info.qualified_class, has_public_interfaces(info.release or info.releases[-1])
+    return None
+
+
+def _tests(assignor: AssignorLike, report: SequenceReport) -> dict[str, str]:
+    """Return a JUnit test for each violated invariant, if the assignor can have one."""
+    from assignors.model.sequence import UNCHANGED_ROUNDS
+    from reports.render.junit_sequence import junit_class, junit_test
+
+    target = junit_target(assignor)
+    if target is None:
+        return {}
+    tests = {}
+    for found in report.violations:
+        origin = f"assignor-sim fuzz --assignor {report.assignor} --seed {report.seed}, sequence {found.number}"
+        text = junit_test(found, target[0], origin, has_api=target[1], unchanged_rounds=UNCHANGED_ROUNDS)
+        tests[f"{junit_class(found)}.java"] = text
+    return tests

@@ -26,6 +26,7 @@ from simulator.plurals import counted
 
 if TYPE_CHECKING:
     from assignor_sim.api.reviewing import Review
+    from assignors.containment.limits import CallLimits
     from reports.analysis.paired_comparison import MetricComparison, PairedComparison
     from reports.analysis.review.report import ReviewReport
     from reports.analysis.stored.verification import Tolerance
@@ -43,6 +44,16 @@ def fuzz(
     ] = None,
     until: Annotated[
         str | None, typer.Option(help="Time after which no further case starts, such as 10m.", metavar="DURATION")
+    ] = None,
+    sequences: Annotated[
+        int | None,
+        typer.Option(
+            help="Instead of scenarios, search N sequences of rebalances, thousands a second.", min=1, metavar="N"
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(help="With --sequences: folder for a JUnit test of each violated invariant.", metavar="DIR"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 1,
     corpus: Annotated[
@@ -69,6 +80,14 @@ def fuzz(
     from assignor_sim.api.fuzzing import fuzz as search
     from reports.render.fuzz import fuzz_report
 
+    if sequences is not None:
+        scenario_options = (config, cases, corpus, None if objective == "cost_above_bound" else objective)
+        if any(value is not None for value in scenario_options):
+            exit_with_error("--sequences has no scenarios, so no --config, --cases, --corpus or --objective")
+        _fuzz_sequences(assignor, sequences, until, seed, limits, workers, junit, format_)
+        return
+    if junit is not None:
+        exit_with_error("--junit needs --sequences")
     with exit_on_error(ValueError, OSError):
         until_s = None if until is None else _seconds(until)
         try:
@@ -90,6 +109,43 @@ def fuzz(
             print(f"\nInterrupted. {kept}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
     options.print_report(format_, fuzz_report(found.report), found.record)
+    if found.found:
+        raise typer.Exit(DIFFERENT)
+
+
+def _fuzz_sequences(
+    assignor: str,
+    sequences: int,
+    until: str | None,
+    seed: int,
+    limits: CallLimits,
+    workers: int | None,
+    junit: Path | None,
+    format_: options.OutputFormat,
+) -> None:
+    from assignor_sim.api.fuzzing import fuzz_sequences, junit_target
+    from reports.analysis.text import listed
+    from reports.render.fuzz import sequences_report
+
+    with exit_on_error(ValueError, OSError):
+        until_s = None if until is None else _seconds(until)
+        if junit is not None and junit_target(assignor) is None:
+            exit_with_error("--junit: only for assignors of group coordinators in Java, such as streams_group_sticky")
+        with show_progress() as on_progress:
+            found = fuzz_sequences(
+                assignor,
+                sequences=sequences,
+                until_s=until_s,
+                seed=seed,
+                limits=limits,
+                workers=workers,
+                on_progress=on_progress,
+            )
+        if junit is not None:
+            found.save_tests(junit)
+    options.print_report(format_, sequences_report(found.report), found.record)
+    if junit is not None and found.tests:
+        print_remark("note", f"wrote {listed(list(found.tests))} to {junit}")
     if found.found:
         raise typer.Exit(DIFFERENT)
 

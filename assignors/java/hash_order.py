@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -58,6 +59,7 @@ def process_hash(process: ProcessId) -> int:
     return (folded >> 32) ^ (folded & _MASK_32)
 
 
+@lru_cache(100_000)
 def string_hash(text: str) -> int:
     """Return `String.hashCode()` as an unsigned 32-bit number; Java computes it from UTF-16 code units."""
     value = 0

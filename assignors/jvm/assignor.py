@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
 from typing import Any, Final
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment, T
 from assignors.model.columns import NO_RACK, IntArray, PartitionTable, Ragged, TaskTable
 from assignors.model.group_spec import GroupSpec, MemberAssignment, MemberAssignmentState, TopologyDescriber
 from assignors.model.ids import ProcessId, TaskId
+from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence, SequenceOutcome
 from assignors.model.state import NO_LAG, ApplicationState
 from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 
@@ -241,6 +243,37 @@ def decode_group(answer: Mapping[str, Any]) -> dict[str, MemberAssignment]:
     }
 
 
+def encode_sequences(key: str, sequences: Sequence[MembershipSequence]) -> bytes:
+    """Return the request for the outcomes of sequences; members are in the order of their ids."""
+    return json.dumps(
+        {
+            "kind": "sequences",
+            "name": key,
+            "unchanged_rounds": UNCHANGED_ROUNDS,
+            "sequences": list(map(_sequence_columns, sequences)),
+        }
+    ).encode()
+
+
+def _sequence_columns(sequence: MembershipSequence) -> dict[str, Any]:
+    members = sorted(
+        (f"{process}-StreamThread-{thread + 1}", process, place)
+        for place, (process, threads) in enumerate(sequence.processes)
+        for thread in range(threads)
+    )
+    return {
+        "configs": {"num.standby.replicas": str(sequence.standbys), "rack.aware.assignment.tags": ""},
+        "subtopologies": [
+            [str(number), tasks, has_state] for number, (tasks, has_state) in enumerate(sequence.subtopologies)
+        ],
+        "members": [member[:2] for member in members],
+        "rounds": [
+            [number for number, member in enumerate(members) if member[2] in present] for present in sequence.rounds
+        ],
+    }
+
+
+_PUBLIC_INTERFACE = "org/apache/kafka/coordinator/group/api/streams/assignor/TaskAssignor.class"
 _HIGH_AVAILABILITY = "org.apache.kafka.streams.processor.internals.assignment.HighAvailabilityTaskAssignor"
 
 
@@ -262,6 +295,12 @@ class JavaClass:
     key: str
     is_released: bool
 
+    @property
+    def has_public_interfaces(self) -> bool:
+        """Whether its jars have the interfaces of KIP-1357, as those of Kafka from 4.4 on."""
+        jars = (path for path in self.classes if path.endswith(".jar"))
+        return any(_PUBLIC_INTERFACE in ZipFile(path).namelist() for path in jars)
+
     def load(self) -> None:
         """Load the class in the JVM of this process.
 
@@ -281,18 +320,22 @@ class JavaClass:
         Raises KafkaError if Kafka's own assignor throws for this input; and CustomAssignorError if the assignor failed,
         in any way.
         """
+        started = time.perf_counter_ns()
+        answer = self.ask(request, limits)
+        record_call(self.reference, int(answer["nanos"]), time.perf_counter_ns() - started)
+        return answer
+
+    def ask(self, request: bytes, limits: CallLimits) -> Mapping[str, Any]:
+        """Send a request to the JVM of this process; raises what `call` does."""
         try:
             with LOCK:
                 process = java_process(limits)
                 process.load(self.key, self.name, self.interface, self.classes)
-                started = time.perf_counter_ns()
-                answer = process.answer(request, limits.timeout_s)
-                record_call(self.reference, int(answer["nanos"]), time.perf_counter_ns() - started)
+                return process.answer(request, limits.timeout_s)
         except JavaError as error:
             raise self._failure(error) from error
         except UnknownAssignorError as error:
             raise CustomAssignorError(str(error)) from error
-        return answer
 
     def _failure(self, error: JavaError) -> AssignorError:
         if self.is_released:
@@ -345,6 +388,19 @@ class JavaAssignor:
         if self.java.interface == "coordinator":
             return GroupSpecAssignor(_CoordinatorCall(self.java, self.limits), self.order, self.members).assign(state)
         return self._encoder.decode(state, self.java.call(self._encoder.encode(state), self.limits))
+
+    @property
+    def can_run_sequences(self) -> bool:
+        """Return whether it is an assignor of a group coordinator."""
+        return self.java.interface == "coordinator"
+
+    def run_sequences(self, sequences: Sequence[MembershipSequence]) -> list[SequenceOutcome]:
+        """Run sequences in the JVM, whose members are sorted.
+
+        Raises CustomAssignorError if the JVM did not answer within the time limit of a call, or ended.
+        """
+        answer = self.java.ask(encode_sequences(self.java.key, sequences), self.limits)
+        return [SequenceOutcome(tuple(violated), *uneven) for violated, *uneven in answer["outcomes"]]
 
 
 @dataclass(frozen=True, slots=True)

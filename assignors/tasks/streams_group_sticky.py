@@ -263,6 +263,11 @@ _FIRST_RANKED: Final = "4.4"
 """First release that ranks candidates (`StickyTaskAssignor.rankStandbyCandidates`)."""
 
 
+def has_public_interfaces(release: str) -> bool:
+    """Return whether the assignor of a release has the interfaces of KIP-1357."""
+    return release == "4.4"
+
+
 class TaskAssignorError(KafkaError):
     """There are tasks, but no member can run them.
 

@@ -1,11 +1,13 @@
-"""The report of a search for violations."""
+"""The reports of searches for violations: over scenarios, and over sequences of rebalances."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from reports.analysis.formatting import format_percent
 from reports.analysis.review.fuzzing import FuzzReport, ScenarioSize, violation_records, worst_text
+from reports.analysis.review.sequences import SequenceReport, sequence_records
 from reports.analysis.text import listed
 from reports.document import Block, Paragraph, Points, Report, ReportSection, records_table
 from simulator.plurals import counted
@@ -69,4 +71,46 @@ def _notes(found: FuzzReport) -> Iterator[str]:
         )
     if found.violations and not any(one.file for one in found.violations):
         yield "--corpus DIR stores the scenarios; assignor-sim verify replays them."
+    yield "A search that finds nothing proves nothing."
+
+
+def sequences_report(found: SequenceReport) -> Report:
+    """Return the report of a search over sequences; CSV has its violations."""
+    effort = f"{counted(found.sequences, 'sequence')} of rebalances, seed {found.seed}"
+    columns = ("invariant", "count", "percent", "number", "smallest", "message")
+    texts = [
+        f"{one.invariant}: in {one.count:,} ({format_percent(100 * one.count / found.sequences)}). Smallest: "
+        f"{one.size}; {one.message}"
+        for one in found.violations
+    ]
+    sections = [
+        ReportSection("effort", "", [Paragraph(effort, "note")], leads=True),
+        ReportSection("conclusion", "", [Paragraph(found.conclusion, "bad" if found.violations else "good")]),
+        ReportSection(
+            "violations",
+            "Violations",
+            [
+                records_table(
+                    "violations", {name: name for name in columns}, sequence_records(found), ("csv", "markdown")
+                ),
+                Points(texts, only=("terminal",)),
+            ],
+        ),
+        ReportSection("notes", "", [Points(list(_sequence_notes(found)), "note")]),
+    ]
+    return Report(found.assignor, sections)
+
+
+def _sequence_notes(found: SequenceReport) -> Iterator[str]:
+    for title, count, worst in (
+        ("active tasks", found.uneven, found.worst_uneven),
+        ("active tasks with state", found.uneven_stateful, found.worst_uneven_stateful),
+    ):
+        if count:
+            yield (
+                f"{count:,} sequences ({format_percent(100 * count / found.sequences)}) end with {title} above an even "
+                f"share of their thread, at most {worst}."
+            )
+        else:
+            yield f"No sequence ends with {title} above an even share of their thread."
     yield "A search that finds nothing proves nothing."

@@ -82,7 +82,8 @@ public final class Server {
             final Map<String, Object> request = (Map<String, Object>) Json.parse(message);
             return Json.write(switch ((String) request.get("kind")) {
                 case "load" -> load(request);
-                case "assign" -> assign(request);
+                case "assign" -> assignor(request).apply(request);
+                case "sequences" -> Sequences.run(assignor(request), request);
                 default -> Map.of("peak_heap_bytes", peakHeapBytes());
             });
         } catch (final Throwable error) {
@@ -90,11 +91,11 @@ public final class Server {
         }
     }
 
-    private Map<String, Object> assign(final Map<String, Object> request) {
+    private Function<Map<String, Object>, Map<String, Object>> assignor(final Map<String, Object> request) {
         final String name = (String) request.get("name");
         // Kafka finds the default classes of its configs by this loader; those of other jars are not its own.
         Thread.currentThread().setContextClassLoader(loaderOfAssignor.get(name));
-        return assignors.get(name).apply(request);
+        return assignors.get(name);
     }
 
     private Map<String, Object> load(final Map<String, Object> request) throws Throwable {

@@ -87,7 +87,7 @@ public final class GroupRequest {
         final Map<String, Set<Integer>> tasks = new HashMap<>();
         each(listed, (subtopology, numbers) -> {
             final Set<Integer> partitions = new HashSet<>();
-            ((List<Long>) numbers).forEach(number -> partitions.add(number.intValue()));
+            ((Iterable<? extends Number>) numbers).forEach(number -> partitions.add(number.intValue()));
             tasks.put(subtopology, partitions);
         });
         return tasks;

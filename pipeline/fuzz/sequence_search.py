@@ -1,0 +1,254 @@
+"""Search for sequences of rebalances in which an assignor violates an invariant: thousands a second, unsimulated.
+
+Guarantees: a sequence depends on the seed and its number only, and the result on the number of sequences; neither
+depends on the number of processes nor on the clock, which only ends the search between two parts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from operator import itemgetter
+from random import Random
+from typing import Any, Final
+from uuid import UUID
+
+from assignors import registry
+from assignors.contract import MakeAssignor
+from assignors.errors import CustomAssignorError
+from assignors.java.hash_order import CollectionOrder
+from assignors.model.assignment import TaskAssignor
+from assignors.model.sequence import MembershipSequence, SequenceOutcome
+from assignors.sequences import run_sequences, violations_in
+from pipeline.pool import ProcessPool, process_pool
+from pipeline.review.case_runs import Reviewed
+from pipeline.review.run import isolated
+from reports.analysis.review.sequences import FoundSequence, SequenceReport
+from simulator.plurals import counted
+
+_PART: Final = 500
+"""Sequences of a request to a process."""
+
+_MAX_SHRINKINGS: Final = 20_000
+_RELABELINGS: Final = 50
+_FIGURES: Final = ("uneven", "uneven_stateful")
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceOptions:
+    """How to search.
+
+    Attributes:
+        sequences: number of sequences; None for no limit.
+        until_s: wall-clock time in seconds after which no further part starts; None for no limit.
+    """
+
+    seed: int
+    sequences: int | None
+    until_s: float | None
+
+
+def random_sequence(seed: int, number: int) -> MembershipSequence:
+    """Draw a sequence: 2 to 7 processes, of which some leave, join or return once to three times."""
+    draw = Random(f"sequences/{seed}/{number}")
+    subtopologies = tuple((draw.randint(1, 8), draw.random() < 0.8) for _ in range(draw.randint(1, 3)))
+    count = draw.randint(2, 7)
+    processes = tuple((str(UUID(int=draw.getrandbits(128), version=4)), draw.randint(1, 4)) for _ in range(count))
+    present = set(range(count)) if draw.random() < 0.8 else set(draw.sample(range(count), draw.randint(1, count)))
+    rounds: list[tuple[int, ...]] = []
+    for _ in range(draw.choice((1, 1, 2, 3))):
+        rounds += [tuple(sorted(present))] * draw.randint(1, 2)
+        absent, most = sorted(set(range(count)) - present), draw.choice((1, 1, count))
+        if absent and (len(present) == 1 or draw.random() < 0.4):
+            present |= set(draw.sample(absent, min(len(absent), most)))
+        elif len(present) > 1:
+            present -= set(draw.sample(sorted(present), min((len(present) + 1) // 2, most)))
+    standbys = draw.choice((0, 1, 1, 2, 2))
+    return MembershipSequence(subtopologies, processes, standbys, (*rounds, tuple(sorted(present))))
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The outcomes of some sequences.
+
+    Attributes:
+        violated: number of sequences in which an invariant does not hold, by its key.
+        smallest: the size and the number of the smallest of them, the first one of equal size.
+        uneven: number of sequences with uneven shares, by the name of the figure.
+        worst: the highest value of the figure.
+    """
+
+    violated: Counter[str] = field(default_factory=Counter)
+    smallest: dict[str, tuple[int, int]] = field(default_factory=dict)
+    uneven: Counter[str] = field(default_factory=Counter)
+    worst: Counter[str] = field(default_factory=Counter)
+
+    def add(self, number: int, sequence: MembershipSequence, outcome: SequenceOutcome) -> None:
+        """Count the outcome of a sequence."""
+        for invariant in outcome.violated:
+            self.violated[invariant] += 1
+            self._note(invariant, (_size(sequence), number))
+        for figure in _FIGURES:
+            self.uneven[figure] += getattr(outcome, figure) > 0
+            self.worst[figure] = max(self.worst[figure], getattr(outcome, figure))
+
+    def merge(self, other: _Tally) -> None:
+        """Add the outcomes of other sequences."""
+        self.violated += other.violated
+        for invariant, smallest in other.smallest.items():
+            self._note(invariant, smallest)
+        self.uneven += other.uneven
+        self.worst |= other.worst
+
+    def _note(self, invariant: str, sized: tuple[int, int]) -> None:
+        self.smallest[invariant] = min(sized, self.smallest.get(invariant, sized))
+
+
+def _size(sequence: MembershipSequence) -> int:
+    threads = sum(1 + threads for _, threads in sequence.processes)
+    return threads + sum(tasks for tasks, _ in sequence.subtopologies) + len(sequence.rounds)
+
+
+def run_part(seed: int, numbers: range, reviewed: Reviewed) -> _Tally:
+    """Run the sequences with some numbers."""
+    tally = _Tally()
+    sequences = [random_sequence(seed, number) for number in numbers]
+    for number, sequence, outcome in zip(numbers, sequences, run_sequences(sequences, _maker(reviewed)), strict=True):
+        tally.add(number, sequence, outcome)
+    return tally
+
+
+def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> tuple[MembershipSequence, str]:
+    """Return a smallest sequence with a violation, and what the assignor did.
+
+    `found`: the number of a sequence, and the invariant that it violates. Where no smaller sequence has the violation,
+    other process ids are tried, on which ties depend.
+    """
+    number, invariant = found
+    make, sequence = _maker(reviewed), random_sequence(seed, number)
+    draw = Random(f"process ids/{seed}/{number}")
+    runs = 0
+    while runs < _MAX_SHRINKINGS:
+        smaller = list(dict.fromkeys(smaller_sequences(sequence)))
+        others = [_with_other_ids(one, draw) for _ in range(_RELABELINGS) for one in smaller]
+        for candidates in (smaller, others):
+            runs += len(candidates)
+            outcomes = zip(candidates, run_sequences(candidates, make), strict=True)
+            violating = next((one for one, outcome in outcomes if invariant in outcome.violated), None)
+            if violating is not None:
+                break
+        if violating is None:
+            break
+        sequence = violating
+    return sequence, next(one.message for one in violations_in(sequence, make) if one.invariant == invariant)
+
+
+def _with_other_ids(sequence: MembershipSequence, draw: Random) -> MembershipSequence:
+    processes = tuple((str(UUID(int=draw.getrandbits(128), version=4)), threads) for _, threads in sequence.processes)
+    return replace(sequence, processes=processes)
+
+
+def smaller_sequences(sequence: MembershipSequence) -> Iterator[MembershipSequence]:
+    """Yield sequences with fewer processes, rebalances, tasks, threads or standbys."""
+    for place in range(len(sequence.processes)):
+        rounds = [tuple(one - (one > place) for one in present if one != place) for present in sequence.rounds]
+        if all(rounds):
+            processes = sequence.processes[:place] + sequence.processes[place + 1 :]
+            yield replace(sequence, processes=processes, rounds=tuple(rounds))
+    for number in range(len(sequence.rounds)):
+        if len(sequence.rounds) > 1:
+            yield replace(sequence, rounds=sequence.rounds[:number] + sequence.rounds[number + 1 :])
+    for number, (tasks, has_state) in enumerate(sequence.subtopologies):
+        before, after = sequence.subtopologies[:number], sequence.subtopologies[number + 1 :]
+        if before or after:
+            yield replace(sequence, subtopologies=before + after)
+        for fewer in (tasks // 2, tasks - 1):
+            if fewer:
+                yield replace(sequence, subtopologies=(*before, (fewer, has_state), *after))
+    for place, (process, threads) in enumerate(sequence.processes):
+        for fewer in (1, threads - 1):
+            if 0 < fewer < threads:
+                processes = (*sequence.processes[:place], (process, fewer), *sequence.processes[place + 1 :])
+                yield replace(sequence, processes=processes)
+    if sequence.standbys:
+        yield replace(sequence, standbys=sequence.standbys - 1)
+
+
+def search_sequences(
+    reviewed: Reviewed,
+    options: SequenceOptions,
+    *,
+    workers: int | None = None,
+    on_progress: Callable[[str], None] = lambda text: None,
+) -> SequenceReport:
+    """Search for violations; returns how many sequences have each, and the smallest sequence that was found.
+
+    `workers`: number of processes; by default one for each CPU.
+    """
+    deadline = inf if options.until_s is None else time.monotonic() + options.until_s
+    tally, done = _Tally(), 0
+    with process_pool(workers) as pool:
+        while done < (inf if options.sequences is None else options.sequences) and time.monotonic() < deadline:
+            parts = list(_parts(done, options.sequences, 2 * pool.workers))
+            run = partial(_ask, pool, run_part, options.seed, reviewed=reviewed)
+            for _, part in sorted(pool.map(run, parts), key=itemgetter(0)):
+                tally.merge(part)
+            done = parts[-1].stop
+            on_progress(f"{done:,} sequences, {counted(sum(tally.violated.values()), 'violation')}")
+        invariants = sorted(tally.violated)
+        found = [(tally.smallest[invariant][1], invariant) for invariant in invariants]
+        shrink = partial(_ask, pool, find_smallest, options.seed, reviewed=reviewed)
+        smallest = [sequence for _, sequence in sorted(pool.map(shrink, found), key=itemgetter(0))]
+    return SequenceReport(
+        assignor=reviewed.label,
+        seed=options.seed,
+        sequences=done,
+        violations=tuple(
+            FoundSequence(
+                invariant,
+                message,
+                tally.violated[invariant],
+                number,
+                sequence.subtopologies,
+                sequence.processes,
+                sequence.standbys,
+                sequence.rounds,
+            )
+            for (number, invariant), (sequence, message) in zip(found, smallest, strict=True)
+        ),
+        uneven=tally.uneven["uneven"],
+        worst_uneven=tally.worst["uneven"],
+        uneven_stateful=tally.uneven["uneven_stateful"],
+        worst_uneven_stateful=tally.worst["uneven_stateful"],
+    )
+
+
+def _ask(pool: ProcessPool, function: Callable[..., Any], *arguments: Any, reviewed: Reviewed) -> Any:
+    """Call a function in a process; if the assignor ends that, in one in which it has a process of its own."""
+    try:
+        return pool.call(function, *arguments, reviewed)
+    except CustomAssignorError:
+        return pool.call(function, *arguments, isolated(reviewed))
+
+
+def _parts(done: int, last: int | None, count: int) -> Iterator[range]:
+    """Yield the numbers of the sequences of the next parts."""
+    for start in range(done, done + count * _PART, _PART):
+        stop = start + _PART if last is None else min(start + _PART, last)
+        if start < stop:
+            yield range(start, stop)
+
+
+def _maker(reviewed: Reviewed) -> MakeAssignor:
+    """Return what builds the assignor, which lists the members of a group in the order of their ids, as tests do."""
+    resolved = registry.resolve(reviewed.assignor)
+    order = {"order": CollectionOrder.SORTED} if resolved.info.in_streams_groups else {}
+    return partial(_make, resolved, {**resolved.parameters, **order}, reviewed)
+
+
+def _make(resolved: registry.ResolvedAssignor, parameters: dict[str, object], reviewed: Reviewed) -> TaskAssignor:
+    return registry.make_contained(resolved.info, parameters, reviewed.limits)

@@ -1,0 +1,96 @@
+"""What a search over sequences of rebalances yields: violations with their smallest sequences, and uneven shares."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reports.analysis.text import printable
+from simulator.plurals import counted
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSequence:
+    """An invariant that an assignor violates in sequences.
+
+    Attributes:
+        invariant: key of the invariant.
+        message: what the assignor did in the smallest sequence.
+        count: number of sequences in which it does not hold.
+        number: number of the one from which the smallest one was shrunk.
+        subtopologies: of the smallest one, as in `assignors.model.sequence.MembershipSequence`; so are the following.
+    """
+
+    invariant: str
+    message: str
+    count: int
+    number: int
+    subtopologies: tuple[tuple[int, bool], ...]
+    processes: tuple[tuple[str, int], ...]
+    standbys: int
+    rounds: tuple[tuple[int, ...], ...]
+
+    @property
+    def size(self) -> str:
+        """The size of the smallest sequence, such as `3 processes, 6 threads, 4 tasks, 2 rebalances`."""
+        return ", ".join(
+            (
+                counted(len(self.processes), "process", "processes"),
+                counted(sum(threads for _, threads in self.processes), "thread"),
+                counted(sum(tasks for tasks, _ in self.subtopologies), "task"),
+                counted(len(self.rounds), "rebalance"),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceReport:
+    """The result of a search over sequences.
+
+    Attributes:
+        assignor: label of the assignor.
+        sequences: number of sequences that were run.
+        violations: by invariant.
+        uneven: number of sequences that end with active tasks above an even share of their thread.
+        worst_uneven: the largest number of such tasks.
+        uneven_stateful: the same as `uneven`, of tasks with state only.
+        worst_uneven_stateful: the same as `worst_uneven`.
+    """
+
+    assignor: str
+    seed: int
+    sequences: int
+    violations: tuple[FoundSequence, ...]
+    uneven: int
+    worst_uneven: int
+    uneven_stateful: int
+    worst_uneven_stateful: int
+
+    @property
+    def conclusion(self) -> str:
+        """The result in one sentence."""
+        sequences = counted(self.sequences, "sequence")
+        if not self.violations:
+            return f"No violation in {sequences}."
+        broken = ", ".join(f"{one.invariant} in {one.count:,}" for one in self.violations)
+        return f"Of {sequences}, an invariant does not hold: {broken}."
+
+
+def sequence_record(report: SequenceReport) -> dict[str, Any]:
+    """Return the report as a record for JSON."""
+    return {**asdict(report), "conclusion": report.conclusion}
+
+
+def sequence_records(report: SequenceReport) -> list[dict[str, Any]]:
+    """Return one flat record for each violated invariant."""
+    return [
+        {
+            "invariant": one.invariant,
+            "count": one.count,
+            "percent": 100 * one.count / report.sequences,
+            "number": one.number,
+            "smallest": one.size,
+            "message": printable(one.message),
+        }
+        for one in report.violations
+    ]

@@ -1,0 +1,105 @@
+"""Sequences run in the JVM as they do here, and their JUnit tests fail on the released assignor for their reason."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import astuple, replace
+from functools import partial
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from assignor_sim.api.fuzzing import fuzz_sequences, junit_target
+from assignors import registry
+from assignors.jvm.loading import jars_of, released_jars
+from assignors.jvm.reference import KafkaArtifact
+from assignors.kafka_releases import BROKERS
+from assignors.model.assignment import TaskAssignor
+from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence
+from assignors.sequences import run_sequences
+from pipeline.fuzz.sequence_search import random_sequence
+from reports.analysis.review.sequences import FoundSequence
+from reports.render.junit_sequence import junit_class, junit_test
+from tests.counts import few_or
+from tools.artifacts import JUNIT_CONSOLE
+from tools.bridge import compile_files
+
+pytestmark = pytest.mark.kafka
+
+SEQUENCES = few_or(20_000, 200)
+NEWEST = "4.4"
+EACH_RELEASE = [
+    pytest.param(release, patch, marks=() if release == NEWEST else pytest.mark.slow)
+    for release, patch in BROKERS.items()
+]
+
+
+def make(name: str) -> TaskAssignor:
+    return registry.make(registry.find(name), {"order": "sorted"}) if ":" not in name else of_java(name)
+
+
+def of_java(name: str) -> TaskAssignor:
+    resolved = registry.resolve(name)
+    return registry.make_contained(resolved.info, {"order": "sorted"})
+
+
+@pytest.mark.parametrize(("release", "patch"), EACH_RELEASE)
+def test_outcomes_are_those_of_the_released_assignor(release: str, patch: str) -> None:
+    sequences = [random_sequence(5, number) for number in range(SEQUENCES)]
+    of_kafka = run_sequences(sequences, partial(make, f"java:group-coordinator@{patch}:sticky"))
+    assert run_sequences(sequences, partial(make, f"streams_group_sticky@{release}")) == of_kafka
+    assert any("idempotent" in outcome.violated for outcome in of_kafka)
+    assert any(outcome.uneven_stateful for outcome in of_kafka)
+
+
+@pytest.mark.parametrize("release", ["4.3", pytest.param(NEWEST, marks=pytest.mark.slow)])
+def test_junit_test_fails_on_the_released_assignor(release: str, tmp_path: Path) -> None:
+    fuzzing = fuzz_sequences(f"java:group-coordinator@{BROKERS[release]}:sticky", sequences=300, workers=1)
+    [test] = fuzzing.tests
+    fuzzing.save_tests(tmp_path)
+    printed = run_junit(tmp_path, release)
+    assert re.search(r"\[ +1 tests failed +\]", printed), printed
+    assert "AssertionFailedError: expected: <{" in printed, printed
+    assert test == "ShouldNotMoveTasksIfNothingChangesTest.java"
+
+
+@pytest.mark.parametrize("invariant", ["idempotent", "no_oscillation", "complete"])
+@pytest.mark.parametrize("release", ["4.3", NEWEST])
+def test_junit_test_passes_where_the_invariant_holds(release: str, invariant: str, tmp_path: Path) -> None:
+    processes = tuple((str(UUID(int=number + 1)), 2) for number in range(2))
+    settled = MembershipSequence(((3, True), (2, False)), processes, 1, ((0,), (0, 1), (0, 1)))
+    assert run_sequences([settled], partial(make, f"streams_group_sticky@{release}"))[0].violated == ()
+    no_violation = FoundSequence(invariant, "does not happen", 1, 0, *astuple(settled))
+    target = junit_target(f"streams_group_sticky@{release}")
+    assert target is not None
+    text = junit_test(no_violation, target[0], "a test", has_api=target[1], unchanged_rounds=UNCHANGED_ROUNDS)
+    (tmp_path / f"{junit_class(no_violation)}.java").write_text(text, encoding="utf-8")
+    printed = run_junit(tmp_path, release)
+    assert re.search(r"\[ +1 tests successful +\]", printed), printed
+
+
+@pytest.mark.slow
+def test_known_cycle_of_4_4_is_found_and_its_junit_test_fails(tmp_path: Path) -> None:
+    fuzzing = fuzz_sequences("java:group-coordinator@4.4.0:sticky", sequences=30_000, workers=1)
+    invariants = {violation.invariant for violation in fuzzing.report.violations}
+    assert "no_oscillation" in invariants, "KAFKA-21166"
+    test = "ShouldSettleIfNothingChangesTest.java"
+    replace(fuzzing, tests={test: fuzzing.tests[test]}).save_tests(tmp_path)
+    printed = run_junit(tmp_path, NEWEST)
+    assert "AssertionFailedError: still changes the assignment" in printed, printed
+
+
+def run_junit(folder: Path, release: str) -> str:
+    """Compile the tests of a folder against the jars of a release, run them, and return what JUnit prints."""
+    jars = [*released_jars(KafkaArtifact("kafka-group-coordinator", BROKERS[release])), *jars_of((JUNIT_CONSOLE,))]
+    classes = folder / "classes"
+    classes.mkdir()
+    compile_files(list(folder.glob("*.java")), classes, jars)
+    [console] = jars_of((JUNIT_CONSOLE,))
+    classpath = os.pathsep.join([str(classes), *jars])
+    command = ["java", "-jar", console, "execute", "--class-path", classpath, "--scan-class-path", str(classes)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout + done.stderr

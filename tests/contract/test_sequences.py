@@ -1,0 +1,128 @@
+"""The search over sequences: mistakes are found, shrunk and explained, and the result depends on the numbers only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import assignor_sim as sim
+from assignors.model.sequence import MembershipSequence
+from assignors.sequences import run_sequences, violations_in
+from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from pipeline.fuzz import sequence_search
+from pipeline.fuzz.sequence_search import random_sequence, smaller_sequences
+from reports.analysis.review.sequences import FoundSequence, sequence_records
+from reports.render.fuzz import sequences_report
+from reports.render.report_formats import report_csv, report_text
+from tests.assignor_sim.conftest import InProcessShell
+from tests.contract import broken_assignors
+from tests.counts import few_or
+
+pytestmark = pytest.mark.answers
+
+SEQUENCES = few_or(2_000, 60)
+STICKY = partial(StreamsGroupSticky, order="sorted")
+
+
+def check_form(sequence: MembershipSequence) -> None:
+    places = range(len(sequence.processes))
+    assert sequence.rounds
+    for present in sequence.rounds:
+        assert present
+        assert list(present) == sorted(set(present) & set(places))
+    assert all(tasks > 0 for tasks, _ in sequence.subtopologies)
+    assert all(threads > 0 for _, threads in sequence.processes)
+    assert len({process for process, _ in sequence.processes}) == len(sequence.processes)
+
+
+def smallest_of(violation: FoundSequence) -> MembershipSequence:
+    return MembershipSequence(violation.subtopologies, violation.processes, violation.standbys, violation.rounds)
+
+
+def test_drawn_and_smaller_sequences_are_well_formed() -> None:
+    for number in range(SEQUENCES):
+        sequence = random_sequence(1, number)
+        check_form(sequence)
+        for smaller in smaller_sequences(sequence):
+            check_form(smaller)
+            assert smaller != sequence
+
+
+def test_high_availability_settles_in_each_sequence() -> None:
+    outcomes = run_sequences([random_sequence(2, number) for number in range(SEQUENCES)], HighAvailability)
+    assert {outcome.violated for outcome in outcomes} == {()}
+
+
+@pytest.mark.parametrize(
+    ("name", "invariant", "processes"),
+    [
+        ("Oscillates", "no_oscillation", 3),
+        ("Raises", "valid", 4),
+        pytest.param("KillsItsProcess", "valid", 6, marks=pytest.mark.slow),
+    ],
+)
+def test_a_mistake_is_found_and_shrunk(name: str, invariant: str, processes: int) -> None:
+    fuzzing = sim.fuzz_sequences(f"{broken_assignors.__name__}:{name}", sequences=40, workers=2)
+    [violation] = [item for item in fuzzing.report.violations if item.invariant == invariant]
+    assert not fuzzing.tests
+    assert len(violation.processes) == processes
+    assert len(violation.rounds) == 1
+    assert sum(tasks for tasks, _ in violation.subtopologies) == 1
+    assert ("SIGKILL" in violation.message) == (name == "KillsItsProcess")
+
+
+def test_result_does_not_depend_on_workers_nor_on_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = sim.fuzz_sequences("streams_group_sticky", sequences=90, workers=1).report
+    assert once.violations
+    monkeypatch.setattr(sequence_search, "_PART", 17)
+    assert sim.fuzz_sequences("streams_group_sticky", sequences=90, workers=2).report == once
+
+
+def test_smallest_sequence_has_the_violation_and_no_smaller_one_has_it() -> None:
+    [violation] = sim.fuzz_sequences("streams_group_sticky", sequences=90, workers=1).report.violations
+    assert violation.message in [item.message for item in violations_in(smallest_of(violation), STICKY)]
+    outcomes = run_sequences(list(smaller_sequences(smallest_of(violation))), STICKY)
+    assert not any(violation.invariant in outcome.violated for outcome in outcomes)
+    first = run_sequences([random_sequence(1, violation.number)], STICKY)
+    assert violation.invariant in first[0].violated
+
+
+def test_report_fits_a_terminal_and_names_all() -> None:
+    report = sim.fuzz_sequences("streams_group_sticky", sequences=90, workers=1).report
+    text = report_text(sequences_report(report), 80, color=False)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "Of 90 sequences, an invariant does not hold: idempotent in " in " ".join(text.split())
+    [record] = sequence_records(report)
+    assert record["message"] in report_csv(sequences_report(report))
+    none = replace(report, violations=(), uneven_stateful=0)
+    assert "No violation in 90 sequences." in report_text(sequences_report(none), 80, color=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--sequences", "9", "--cases", "3"), "--sequences has no scenarios, so no --config, --cases, --corpus"),
+        (("--junit", "x"), "--junit needs --sequences"),
+        (("--sequences", "9", "--junit", "x"), "--junit: only for assignors of group coordinators in Java"),
+        (("--sequences", "9", "--until", "soon"), "--until: "),
+    ],
+)
+def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    done = InProcessShell(tmp_path)("fuzz", *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert not done.out
+
+
+def test_tests_are_written(tmp_path: Path) -> None:
+    done = InProcessShell(tmp_path)(
+        "fuzz", "--assignor", "streams_group_sticky@4.3", "--sequences", "60", "--junit", "tests"
+    )
+    assert done.code == 1
+    [test] = (tmp_path / "tests").glob("*.java")
+    assert f"wrote {test.name} to tests" in done.err
+    assert "new AssignmentMemberSpec(" in test.read_text(encoding="utf-8")
