@@ -244,7 +244,7 @@ def _unsettled(
     state: ApplicationState, answers: list[AssignmentColumns], answer: AssignmentColumns, number: int
 ) -> Iterator[ContractViolation]:
     """Yield what is wrong with an answer that differs from the one before."""
-    difference = first_difference(state, answers[-1], answer) or _moved_task(state, answers[-1], answer)
+    difference = difference_of(state, answers[-1], answer)
     for index, earlier in enumerate(answers[:-1], start=1):
         if is_same(earlier, answer):
             text = f"rebalance {number} restores the assignment of rebalance {index}: {difference}"
@@ -255,8 +255,10 @@ def _unsettled(
         yield ContractViolation(Invariant.IDEMPOTENT, text)
 
 
-def _moved_task(state: ApplicationState, first: AssignmentColumns, second: AssignmentColumns) -> str:
-    """Return where two assignments differ that give each client the same tasks."""
+def difference_of(state: ApplicationState, first: AssignmentColumns, second: AssignmentColumns) -> str:
+    """Return where two assignments differ, by client or, if each client has the same tasks, by thread."""
+    if difference := first_difference(state, first, second):
+        return difference
     task, client = np.argwhere(first.moves_between_threads(second))[0].tolist()
     return f"task {state.tasks.ids[task]} on another thread of {state.clients.ids[client]}"
 

@@ -22,6 +22,7 @@ from assignors.contract import (
     carried_out,
     check_complete,
     compute,
+    difference_of,
     is_same,
     violation_of,
 )
@@ -102,7 +103,8 @@ def _rebalances(
             if is_same(last.answer, answers[-1]):
                 return
             if answers[-1].followup_rebalance_delay_ms is None:
-                text = f"rebalance {number} changes the assignment, although nothing else changed"
+                difference = difference_of(last.state, answers[-1], last.answer)
+                text = f"rebalance {number} changes the assignment, although nothing else changed: {difference}"
                 yield ContractViolation(Invariant.IDEMPOTENT, text), last
             yield next(check_complete(last.state, last.answer), None), last
             earlier = next((i for i, answer in enumerate(answers[:-1]) if is_same(answer, last.answer)), None)
