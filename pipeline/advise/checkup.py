@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic
 
 from pipeline.advise.evaluator import Answer, Evaluator, Setting, SettingRuns, SituationRequest, SituationRuns
@@ -81,9 +82,7 @@ class _SettingSearch(Generic[Setting]):
         self._today = evaluator.program.today
         self._reference = evaluator.evaluate([self._today], seeds)[self._today]
         self._cards = evaluator.assessments
-        # The figure of an area is the highest of its situations: those that decide today bound it from below.
-        deciding = {graded.situation for graded in self._reference.areas}
-        self._deciding = [key for key in evaluator.situations if key in deciding]
+        self._stages = self._in_stages(self._reference)
         self.single: list[ReportCard] = []
         self.ranked = self._search()
 
@@ -91,7 +90,7 @@ class _SettingSearch(Generic[Setting]):
         begin, cards, today = self._evaluator.run_requests.begin, self._cards, self._today
         changes = list(dict.fromkeys(self._program.single_changes()))
         begin(f"trying {len(changes)} changes of the current setting")
-        self._grade(changes, self._reference)
+        self._grade(changes, self._is_notable)
         single = [setting for setting in cards if setting != today]
         self.single = [cards[setting] for setting in single]
         helping = sorted(
@@ -103,7 +102,7 @@ class _SettingSearch(Generic[Setting]):
         for change in (*helping, *helping):  # A change may need a later one: standbys take long without more warm-ups.
             combined = change if best == today else self._program.combine(best, change)
             if combined is not None:
-                self._grade([combined], cards[best])
+                self._grade([combined], partial(self._can_replace, best))
                 if self._is_allowed(combined) and self._gain(combined, best) >= _GAIN:
                     best = combined
         begin("leaving out changes that do not help")
@@ -113,20 +112,40 @@ class _SettingSearch(Generic[Setting]):
         better = [one for one in ranked if self._gain(one, today) >= _GAIN]
         return [best, *better] if best != today else better
 
-    def _grade(self, settings: Sequence[Setting], reference: ReportCard) -> None:
-        """Grade settings: in the deciding situations first, and in all if they can still be better than a reference."""
-        new = [setting for setting in settings if setting not in self._cards]
-        screened = self._evaluator.evaluate(new, self._seeds, self._deciding)
-        promising = [
-            setting
-            for setting, card in screened.items()
-            if reference.total - card.total >= _GAIN
-            or any(
-                before.position - after.position >= NOTICEABLE
-                for before, after in zip(self._reference.areas, card.areas, strict=True)
-            )
-        ]
-        self._evaluator.evaluate(promising, self._seeds)
+    def _in_stages(self, card: ReportCard) -> list[list[str]]:
+        """Return the situations that decide a report card, and then the others, one by one, the shortest run first."""
+        deciding = {graded.situation for graded in card.areas}
+        [runs] = self._evaluator.run([self._today], self._seeds)
+        assert runs is not None
+        others = [key for key in self._evaluator.situations if key not in deciding]
+        others.sort(key=lambda key: sum(run[key].metrics["rebalances"] for run in runs))
+        return [[key for key in self._evaluator.situations if key in deciding], *([key] for key in others)]
+
+    def _grade(self, settings: Sequence[Setting], is_promising: Callable[[ReportCard], bool]) -> None:
+        """Grade settings stage by stage, as long as they are promising.
+
+        The figure of an area is the highest of its situations, so those of the first stages bound it from below.
+        """
+        remaining = [setting for setting in settings if setting not in self._cards]
+        for number in range(1, len(self._stages) + 1):
+            seen = [key for stage in self._stages[:number] for key in stage]
+            cards = self._evaluator.evaluate(remaining, self._seeds, seen if number < len(self._stages) else None)
+            remaining = [setting for setting, card in cards.items() if is_promising(card)]
+
+    def _is_notable(self, card: ReportCard) -> bool:
+        """Return whether a setting with one change may be better than today's, in all or in an area."""
+        return self._reference.total - card.total >= _GAIN or any(
+            before.position - after.position >= NOTICEABLE
+            for before, after in zip(self._reference.areas, card.areas, strict=True)
+        )
+
+    def _can_replace(self, best: Setting, card: ReportCard) -> bool:
+        """Return whether a setting may be better than the best one, without a worse grade than today's."""
+        return self._cards[best].total - card.total >= _GAIN and not card.is_worse_than(self._reference)
+
+    def _is_as_good(self, best: Setting, card: ReportCard) -> bool:
+        """Return whether a setting may be as good as the best one, without a worse grade than today's."""
+        return card.total - self._cards[best].total < _GAIN and not card.is_worse_than(self._reference)
 
     def _can_help(self, setting: Setting) -> bool:
         """Return whether a setting was run in all situations, and needs no migration."""
@@ -144,8 +163,7 @@ class _SettingSearch(Generic[Setting]):
     def _simplified(self, best: Setting) -> Setting:
         """Return a setting without the changes that do not help."""
         for smaller in self._program.without_each_change(best):
-            if smaller not in self._cards:
-                self._evaluator.evaluate([smaller], self._seeds)
+            self._grade([smaller], partial(self._is_as_good, best))
             if self._is_allowed(smaller) and self._gain(best, smaller) < _GAIN:
                 return self._simplified(smaller)
         return best
@@ -204,11 +222,13 @@ def _run(
 ) -> CheckupReport:
     program, scenario, run_requests = evaluator.program, request.scenario, evaluator.run_requests
     run_requests.begin("running the current setting")
-    first = evaluator.evaluate([program.today], evaluator.fresh_seeds(FIRST_SEEDS))
+    # The comparison has the seeds that stored checkups have.
+    drawn = evaluator.fresh_seeds(FIRST_SEEDS + SEARCH_SEEDS)
+    first = evaluator.evaluate([program.today], drawn[:FIRST_SEEDS])
     if program.today not in first:
         raise RecommendError(f"{scenario.name}: {evaluator.why_invalid(program.today)}")
     on_first(first[program.today])
-    search = _SettingSearch(evaluator, evaluator.fresh_seeds(SEARCH_SEEDS))
+    search = _SettingSearch(evaluator, drawn[:SEARCH_SEEDS])
     seeds = evaluator.fresh_seeds(request.seeds)
     run_requests.begin(f"comparing with {request.seeds} fresh seeds")
     before, *_ = evaluator.run([program.today, *search.ranked[:1]], seeds)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -47,7 +48,8 @@ class Evaluator(ABC, Generic[Setting, Assessment]):
         self.runs = 0
         self.assessments: dict[Setting, Assessment] = {}
         self._next_seed = first_seed
-        self._answers: dict[tuple[Setting, str, tuple[int, ...]], Answer] = {}
+        self._answers: dict[tuple[Setting, str, int], Any] = {}
+        """The run of a setting in a situation with a seed; or why the setting is invalid."""
 
     @abstractmethod
     def answer(self, pairs: Sequence[tuple[Setting, str]], seeds: Sequence[int]) -> Sequence[Answer]:
@@ -78,28 +80,28 @@ class Evaluator(ABC, Generic[Setting, Assessment]):
         self, settings: Sequence[Setting], seeds: Sequence[int], situations: Sequence[str] | None = None
     ) -> list[SettingRuns | None]:
         """Return the runs of each setting; None if it is invalid. What has been run is not run again."""
-        wanted, keys = tuple(seeds), self.situations if situations is None else situations
-        new = [
-            (setting, key)
-            for setting in dict.fromkeys(settings)
-            for key in keys
-            if (setting, key, wanted) not in self._answers
-        ]
-        for (setting, key), answer in zip(new, self.answer(new, wanted), strict=True):
-            self._answers[setting, key, wanted] = answer
-            self.runs += 0 if isinstance(answer, str) else len(wanted)
-        return [self._runs_by_seed(setting, keys, wanted) for setting in settings]
+        keys = self.situations if situations is None else situations
+        missing: dict[tuple[int, ...], list[tuple[Setting, str]]] = {}
+        for setting in dict.fromkeys(settings):
+            for key in keys:
+                left = tuple(seed for seed in seeds if (setting, key, seed) not in self._answers)
+                if left:
+                    missing.setdefault(left, []).append((setting, key))
+        for left, pairs in missing.items():
+            for (setting, key), answer in zip(pairs, self.answer(pairs, left), strict=True):
+                of_seeds = repeat(answer, len(left)) if isinstance(answer, str) else answer
+                self._answers |= {(setting, key, seed): run for seed, run in zip(left, of_seeds, strict=True)}
+                self.runs += 0 if isinstance(answer, str) else len(left)
+        return [self._runs_by_seed(setting, keys, seeds) for setting in settings]
 
     def why_invalid(self, setting: Setting) -> str:
         """Return why a setting that was run is invalid in this scenario."""
         errors = (answer for (one, *_), answer in self._answers.items() if one == setting and isinstance(answer, str))
         return next(errors, "")
 
-    def _runs_by_seed(self, setting: Setting, keys: Sequence[str], seeds: tuple[int, ...]) -> SettingRuns | None:
-        answers = [self._answers[setting, key, seeds] for key in keys]
-        if any(isinstance(answer, str) for answer in answers):
-            return None
-        return [dict(zip(keys, of_seed, strict=True)) for of_seed in zip(*answers, strict=True)]
+    def _runs_by_seed(self, setting: Setting, keys: Sequence[str], seeds: Sequence[int]) -> SettingRuns | None:
+        runs = [{key: self._answers[setting, key, seed] for key in keys} for seed in seeds]
+        return None if any(isinstance(run, str) for of_seed in runs for run in of_seed.values()) else runs
 
 
 MAX_REBALANCES: Final = 5_000
