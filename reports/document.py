@@ -120,7 +120,7 @@ class CodeLines(ReportPart):
     """Lines to copy, which are never broken; added and removed lines of a `diff` are emphasized."""
 
     lines: Sequence[str]
-    language: Literal["diff", "properties", "sh", "yaml"]
+    language: Literal["diff", "java", "properties", "sh", "yaml"]
 
 
 @dataclass(frozen=True, slots=True)

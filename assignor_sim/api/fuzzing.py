@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +15,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import COST, FuzzReport, fuzz_record, violation_records
-from reports.analysis.review.sequences import SequenceReport, sequence_record, sequence_records
+from reports.analysis.review.sequences import FoundSequence, SequenceReport, sequence_record, sequence_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +218,8 @@ def fuzz_sequences(
     reviewed = Reviewed.of(assignor, {}, limits)
     options = SequenceOptions(seed, sequences, until_s)
     report = search_sequences(reviewed, options, workers=workers, on_progress=on_progress or (lambda text: None))
-    return SequenceFuzzing(report, _tests(assignor, report))
+    origin = f"assignor-sim fuzz --assignor {report.assignor} --seed {seed}"
+    return SequenceFuzzing(report, junit_tests(assignor, report.violations, origin))
 
 
 def junit_target(assignor: AssignorLike) -> tuple[str, bool] | None:
@@ -238,8 +239,11 @@ def junit_target(assignor: AssignorLike) -> tuple[str, bool] | None:
     return None
 
 
-def _tests(assignor: AssignorLike, report: SequenceReport) -> dict[str, str]:
-    """Return a JUnit test for each violated invariant, if the assignor can have one."""
+def junit_tests(assignor: AssignorLike, violations: Sequence[FoundSequence], origin: str) -> dict[str, str]:
+    """Return a JUnit test for each violated invariant by file name; none if the assignor cannot have one.
+
+    `origin`: the command that found the violations.
+    """
     from assignors.model.sequence import UNCHANGED_ROUNDS
     from reports.render.junit_sequence import junit_class, junit_test
 
@@ -247,8 +251,8 @@ def _tests(assignor: AssignorLike, report: SequenceReport) -> dict[str, str]:
     if target is None:
         return {}
     tests = {}
-    for found in report.violations:
-        origin = f"assignor-sim fuzz --assignor {report.assignor} --seed {report.seed}, sequence {found.number}"
-        text = junit_test(found, target[0], origin, has_api=target[1], unchanged_rounds=UNCHANGED_ROUNDS)
+    for found in violations:
+        origin_of = f"{origin}, sequence {found.number}"
+        text = junit_test(found, target[0], origin_of, has_api=target[1], unchanged_rounds=UNCHANGED_ROUNDS)
         tests[f"{junit_class(found)}.java"] = text
     return tests

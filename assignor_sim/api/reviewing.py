@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,6 +70,7 @@ class Review:
             "review.xml": review_junit(self.report),
             "timings.json": json_text(timing_records(self.outcomes)).encode(),
             **{f"violations/{shrunk.file}": shrunk.text.encode() for shrunk in self.report.shrunk},
+            **{f"violations/{name}": text.encode() for name, text in self.report.tests},
         }
         keys = ("base", "head", "suite", "seed", "cases", "conclusion")
         write_results(Path(directory), {}, {"kind": "review", **{key: record[key] for key in keys}}, files)
@@ -96,6 +97,7 @@ def review(
     base_configs: Mapping[str, Any] | None = None,
     head_configs: Mapping[str, Any] | None = None,
     families: Sequence[str] = (),
+    sequences: int = 0,
     limits: CallLimits = DEFAULT_LIMITS,
     workers: int | None = None,
     spark: SparkSession | None = None,
@@ -114,6 +116,7 @@ def review(
         base_configs: Streams configs with which the baseline runs, by Kafka's keys.
         head_configs: the same for the assignor under review.
         families: families to run; by default all.
+        sequences: number of sequences of rebalances that both assignors run, too, as in `fuzz_sequences`.
         limits: limits of custom assignors, as in `run`.
         workers: number of processes; by default one for each CPU. The results do not depend on it.
         spark: Spark session whose workers run the cases, instead of processes of this machine; with the same results.
@@ -133,6 +136,7 @@ def review(
         >>> [family.name for family in found.report.families]
         ['cold']
     """
+    from assignor_sim.api.fuzzing import junit_tests
     from pipeline.review.case_runs import Reviewed
     from pipeline.review.run import run_review
     from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, own_cases, standard_suite
@@ -148,6 +152,8 @@ def review(
         reviewed_base,
         reviewed_head,
         metrics,
+        sequences=sequences,
+        seed=seed,
         workers=workers,
         spark=spark,
         on_progress=on_progress or (lambda text: None),
@@ -155,6 +161,10 @@ def review(
     name = OWN if files else f"{VERSION}{' (quick)' if quick else ''}"
     labels = (reviewed_base.label, reviewed_head.label)
     report = build_report(runs.outcomes, labels, metrics, FAMILY_DESCRIPTIONS, name, seed, runs.shrunk)
+    if runs.sequences is not None:
+        origin = f"assignor-sim review --head {reviewed_head.label} --seed {seed}"
+        tests = tuple(junit_tests(head, runs.sequences.smallest, origin).items())
+        report = replace(report, sequences=runs.sequences, tests=tests)
     return Review(report, runs.outcomes)
 
 

@@ -300,6 +300,9 @@ def review(
     suite: Annotated[str, typer.Option(help="Suite of scenarios: standard.")] = "standard",
     quick: Annotated[bool, typer.Option("--quick", help="Run the quick selection of the suite.")] = False,
     family: Annotated[list[str] | None, typer.Option(help="Family of the suite to run. Repeatable.")] = None,
+    sequences: Annotated[
+        int, typer.Option(help="Run N sequences of rebalances, too, as fuzz --sequences does.", min=0, metavar="N")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the suite.", min=0)] = 1,
     metric: options.ComparedMetrics = None,
     fail_if_worse: Annotated[
@@ -354,6 +357,7 @@ def review(
                 base_configs=options.parse_configs("--base-config", base_config or ()),
                 head_configs=options.parse_configs("--head-config", head_config or ()),
                 families=family or (),
+                sequences=sequences,
                 limits=limits_of_calls,
                 workers=workers,
                 spark=spark,
@@ -397,11 +401,14 @@ def _exit_if_failed_or_worse(report: ReviewReport, limits: Mapping[str, Toleranc
         if not count.is_failure:
             text = f"violated in {counted(count.only_head, 'case')} in which {report.base} does not; {count.case}"
             print_error(f"{count.invariant}: {text}: {count.example}")
+    new = [] if report.sequences is None else report.sequences.regressions
+    for one in new:
+        print_error(f"{one.key}: violated in {counted(one.only_head, 'sequence')} in which {report.base} does not")
     for line in worse:
         print_error(line)
     if report.failed:
         raise typer.Exit(RUN_FAILED)
-    if report.regressions or worse:
+    if report.regressions or new or worse:
         raise typer.Exit(DIFFERENT)
     if not report.families:
         exit_with_error("no case can run with these assignors and configs")

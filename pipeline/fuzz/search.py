@@ -30,7 +30,6 @@ from pipeline.fuzz.corpus import Corpus
 from pipeline.fuzz.found_cases import FoundCases, signature_of, size_of, worst_case_name
 from pipeline.pool import ProcessPool, process_pool
 from pipeline.review.case_runs import Reviewed
-from pipeline.review.run import isolated
 from pipeline.review.shrinking import SmallestScenario, ViolationGoal, find_smallest
 from reports.analysis.review.fuzzing import (
     COST,
@@ -336,7 +335,7 @@ class _FuzzSearch:
         except CustomAssignorError as error:
             text = str(error)
         try:
-            alone = self._pool.call(run_input, found, isolated(self._reviewed), self._metrics)
+            alone = self._pool.call(run_input, found, self._reviewed.isolated, self._metrics)
         except CustomAssignorError as error:
             text, alone = str(error), None
         if alone is not None and alone.violations:
@@ -390,7 +389,7 @@ class _FuzzSearch:
             except CustomAssignorError:
                 pass  # A smaller scenario ended the process.
         try:
-            return self._pool.call(find_smallest, run.found.case(), isolated(self._reviewed), goal), True
+            return self._pool.call(find_smallest, run.found.case(), self._reviewed.isolated, goal), True
         except CustomAssignorError:
             return None, True
 

@@ -24,10 +24,9 @@ from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import TaskAssignor
 from assignors.model.sequence import MembershipSequence, SequenceOutcome
 from assignors.sequences import run_sequences, violations_in
-from pipeline.pool import ProcessPool, process_pool
+from pipeline.pool import Call, RunAll, process_pool
 from pipeline.review.case_runs import Reviewed
-from pipeline.review.run import isolated
-from reports.analysis.review.sequences import FoundSequence, SequenceReport
+from reports.analysis.review.sequences import FoundSequence, SequenceComparison, SequenceCount, SequenceReport
 from simulator.plurals import counted
 
 _PART: Final = 500
@@ -113,12 +112,16 @@ def _size(sequence: MembershipSequence) -> int:
     return threads + sum(tasks for tasks, _ in sequence.subtopologies) + len(sequence.rounds)
 
 
+def outcomes_of(seed: int, numbers: range, reviewed: Reviewed) -> list[SequenceOutcome]:
+    """Return the outcomes of the sequences with some numbers."""
+    return run_sequences([random_sequence(seed, number) for number in numbers], _maker(reviewed))
+
+
 def run_part(seed: int, numbers: range, reviewed: Reviewed) -> _Tally:
     """Run the sequences with some numbers."""
     tally = _Tally()
-    sequences = [random_sequence(seed, number) for number in numbers]
-    for number, sequence, outcome in zip(numbers, sequences, run_sequences(sequences, _maker(reviewed)), strict=True):
-        tally.add(number, sequence, outcome)
+    for number, outcome in zip(numbers, outcomes_of(seed, numbers, reviewed), strict=True):
+        tally.add(number, random_sequence(seed, number), outcome)
     return tally
 
 
@@ -194,30 +197,21 @@ def search_sequences(
     with process_pool(workers) as pool:
         while done < (inf if options.sequences is None else options.sequences) and time.monotonic() < deadline:
             parts = list(_parts(done, options.sequences, 2 * pool.workers))
-            run = partial(_ask, pool, run_part, options.seed, reviewed=reviewed)
+            run = partial(_ask, pool.call, run_part, options.seed, reviewed=reviewed)
             for _, part in sorted(pool.map(run, parts), key=itemgetter(0)):
                 tally.merge(part)
             done = parts[-1].stop
             on_progress(f"{done:,} sequences, {counted(sum(tally.violated.values()), 'violation')}")
         invariants = sorted(tally.violated)
         found = [(tally.smallest[invariant][1], invariant) for invariant in invariants]
-        shrink = partial(_ask, pool, find_smallest, options.seed, reviewed=reviewed)
+        shrink = partial(_ask, pool.call, find_smallest, options.seed, reviewed=reviewed)
         smallest = [sequence for _, sequence in sorted(pool.map(shrink, found), key=itemgetter(0))]
     return SequenceReport(
         assignor=reviewed.label,
         seed=options.seed,
         sequences=done,
         violations=tuple(
-            FoundSequence(
-                invariant,
-                message,
-                tally.violated[invariant],
-                number,
-                sequence.subtopologies,
-                sequence.processes,
-                sequence.standbys,
-                sequence.rounds,
-            )
+            _found(invariant, message, tally.violated[invariant], number, sequence)
             for (number, invariant), (sequence, message) in zip(found, smallest, strict=True)
         ),
         uneven=tally.uneven["uneven"],
@@ -227,12 +221,78 @@ def search_sequences(
     )
 
 
-def _ask(pool: ProcessPool, function: Callable[..., Any], *arguments: Any, reviewed: Reviewed) -> Any:
+def _ask(call: Call, function: Callable[..., Any], *arguments: Any, reviewed: Reviewed) -> Any:
     """Call a function in a process; if the assignor ends that, in one in which it has a process of its own."""
     try:
-        return pool.call(function, *arguments, reviewed)
+        return call(function, *arguments, reviewed)
     except CustomAssignorError:
-        return pool.call(function, *arguments, isolated(reviewed))
+        return call(function, *arguments, reviewed.isolated)
+
+
+def compare_sequences(run_all: RunAll, base: Reviewed, head: Reviewed, seed: int, sequences: int) -> SequenceComparison:
+    """Run both assignors in the same sequences, and find the smallest one for each invariant that only `head` violates.
+
+    `run_all`: calls functions in parallel.
+    """
+    tallies = [_Tally() for _ in range(3)]
+    parts = list(_parts(0, sequences, -(-sequences // _PART)))
+    run = partial(_ask_for_pair, seed=seed, base=base, head=head)
+    for _, pair in sorted(run_all(run, parts), key=itemgetter(0)):
+        for tally, part in zip(tallies, pair, strict=True):
+            tally.merge(part)
+    of_base, of_head, only_head = tallies
+    found = [(number, invariant) for invariant, (_, number) in sorted(only_head.smallest.items())]
+    smallest = sorted(run_all(partial(_ask_for_smallest, seed=seed, head=head), found), key=itemgetter(0))
+    return SequenceComparison(
+        sequences,
+        tuple(
+            SequenceCount(key, *(getattr(tally, kind)[key] for tally in tallies))
+            for kind in ("violated", "uneven")
+            for key in sorted({*getattr(of_base, kind), *getattr(of_head, kind)})
+        ),
+        tuple(
+            _found(invariant, message, only_head.violated[invariant], number, sequence)
+            for (number, invariant), (_, (sequence, message)) in zip(found, smallest, strict=True)
+        ),
+    )
+
+
+def _ask_for_pair(call: Call, numbers: range, *, seed: int, base: Reviewed, head: Reviewed) -> tuple[_Tally, ...]:
+    """Return the tallies of both assignors, and of what only `head` does."""
+    of_base, of_head = (_outcomes_in(call, seed, numbers, reviewed) for reviewed in (base, head))
+    tallies = _Tally(), _Tally(), _Tally()
+    for number, before, after in zip(numbers, of_base, of_head, strict=True):
+        only = replace(
+            after,
+            violated=tuple(one for one in after.violated if one not in before.violated),
+            **{figure: 0 if getattr(before, figure) else getattr(after, figure) for figure in _FIGURES},
+        )
+        sequence = random_sequence(seed, number)
+        for tally, outcome in zip(tallies, (before, after, only), strict=True):
+            tally.add(number, sequence, outcome)
+    return tallies
+
+
+def _outcomes_in(call: Call, seed: int, numbers: range, reviewed: Reviewed) -> list[SequenceOutcome]:
+    outcomes: list[SequenceOutcome] = _ask(call, outcomes_of, seed, numbers, reviewed=reviewed)
+    return outcomes
+
+
+def _ask_for_smallest(call: Call, found: tuple[int, str], *, seed: int, head: Reviewed) -> Any:
+    return _ask(call, find_smallest, seed, found, reviewed=head)
+
+
+def _found(invariant: str, message: str, count: int, number: int, sequence: MembershipSequence) -> FoundSequence:
+    return FoundSequence(
+        invariant,
+        message,
+        count,
+        number,
+        sequence.subtopologies,
+        sequence.processes,
+        sequence.standbys,
+        sequence.rounds,
+    )
 
 
 def _parts(done: int, last: int | None, count: int) -> Iterator[range]:

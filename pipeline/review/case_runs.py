@@ -108,6 +108,11 @@ class Reviewed:
         """Its name."""
         return self.assignor if isinstance(self.assignor, str) else self.assignor.label
 
+    @property
+    def isolated(self) -> Reviewed:
+        """The assignor in a process of its own, which it may end."""
+        return replace(self, limits=replace(self.limits, isolate=True))
+
     def entry(self) -> Document:
         """Return the entry `assignors[]` of a scenario that has its configs; the assignor itself is set afterwards."""
         return {"assignor": "high_availability", "label": _LABEL, "configs": dict(self.configs)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from assignors.errors import CustomAssignorError
+from pipeline.fuzz.sequence_search import compare_sequences
 from pipeline.pool import Call, RunAll, run_pool
 from pipeline.review.case_runs import Reviewed, run_assignor, run_cases
 from pipeline.review.shrinking import shrink
@@ -19,6 +20,7 @@ from reports.analysis.review.outcomes import (
     InvariantViolation,
     ShrunkScenario,
 )
+from reports.analysis.review.sequences import SequenceComparison
 from scenarios.suite.documents import Document
 from scenarios.suite.standard import KNOWN_PROBLEMS, SCALE, SuiteCase
 
@@ -39,10 +41,12 @@ class ReviewRuns:
 
     Attributes:
         shrunk: the smallest scenario found for each invariant that the assignor under review violates.
+        sequences: both assignors in sequences of rebalances; None if none was asked for.
     """
 
     outcomes: tuple[CaseOutcome, ...]
     shrunk: tuple[ShrunkScenario, ...]
+    sequences: SequenceComparison | None = None
 
 
 def run_review(
@@ -51,15 +55,18 @@ def run_review(
     head: Reviewed,
     metrics: Sequence[str],
     *,
+    sequences: int = 0,
+    seed: int = 1,
     workers: int | None = None,
     spark: SparkSession | None = None,
     on_progress: Callable[[str], None] = lambda text: None,
 ) -> ReviewRuns:
     """Run both assignors in all cases, and shrink the violations of the one under review.
 
-    `metrics`: keys of the metrics to keep. `workers`: number of processes; by default one for each CPU. The results do
-    not depend on it. `spark`: the session in whose workers the cases run; None to run them in processes of this
-    machine. Returns the outcomes and the shrunk scenarios.
+    `metrics`: keys of the metrics to keep. `sequences`: number of sequences of rebalances, with their `seed`.
+    `workers`: number of processes; by default one for each CPU. The results do not depend on it. `spark`: the session
+    in whose workers the cases run; None to run them in processes of this machine. Returns the outcomes, the shrunk
+    scenarios and the sequences.
     """
     with run_pool(workers, spark, on_progress) as run_all:
         outcomes = _run_in_chunks(run_all, cases, base, head, metrics, on_progress)
@@ -67,7 +74,8 @@ def run_review(
         on_progress(f"shrinking {len(violated)} violations" if violated else "comparing")
         candidates = [(invariant, _candidates(cases, outcomes, invariant)) for invariant in violated]
         found = sorted(run_all(partial(_shrink, head=head), candidates), key=lambda pair: pair[0])
-    return ReviewRuns(tuple(outcomes), tuple(shrunk for _, shrunk in found if shrunk is not None))
+        compared = compare_sequences(run_all, base, head, seed, sequences) if sequences else None
+    return ReviewRuns(tuple(outcomes), tuple(shrunk for _, shrunk in found if shrunk is not None), compared)
 
 
 def _run_in_chunks(
@@ -143,11 +151,6 @@ def _candidates(cases: Sequence[SuiteCase], outcomes: Sequence[CaseOutcome], inv
     return [case for *_, case in sorted(found, key=lambda one: one[:3])[:_TRIED_CASES]]
 
 
-def isolated(reviewed: Reviewed) -> Reviewed:
-    """Return an assignor that runs in a process of its own, which it may end."""
-    return replace(reviewed, limits=replace(reviewed.limits, isolate=True))
-
-
 def _size(document: Document) -> int:
     """Return a rough size of a scenario: its number of clients, which are what takes longest to remove."""
     clients = document.get("clients")
@@ -159,7 +162,7 @@ def _shrink(call: Call, violated: tuple[str, Sequence[SuiteCase]], *, head: Revi
     invariant, cases = violated
     for case in cases:
         # An assignor that ends its process runs in one of its own.
-        for reviewed in (head, isolated(head)):
+        for reviewed in (head, head.isolated):
             try:
                 shrunk: ShrunkScenario | None = call(shrink, case, reviewed, invariant)
             except CustomAssignorError:

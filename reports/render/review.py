@@ -42,6 +42,7 @@ _MAX_ROWS: Final = 40
 """Maximum number of significant differences in terminals."""
 
 _TEXT: Final[tuple[ReportFormat, ...]] = ("terminal", "markdown")
+_FOLDED: Final[tuple[ReportFormat, ...]] = ("markdown", "page")
 _SCREEN: Final[tuple[ReportFormat, ...]] = ("terminal", "page")
 _SIGNIFICANT: Final = (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE)
 _EMPHASES: Final = {ComparisonVerdict.BETTER: "good", ComparisonVerdict.WORSE: "bad"}
@@ -86,6 +87,7 @@ def review_report(review: ReviewReport) -> Report:
     sections = [
         ReportSection("answer", "Conclusion", conclusion, leads=True),
         _invariants(review),
+        _sequences(review),
         *_metrics(review),
         ReportSection("notes", "Notes", [Points(_all_notes(review), "note")], has_heading=False),
         ReportSection("families", "Families", list(_families(review))),
@@ -174,6 +176,20 @@ def _invariants(review: ReviewReport) -> ReportSection:
         content: list[Block] = [Paragraph(small.message), CodeLines(small.text.splitlines(), "yaml")]
         blocks.append(FoldedBlocks(summary, content, only=("page",)))
     return ReportSection("invariants", "Invariants", blocks, sentence="Number of cases with a violation.")
+
+
+def _sequences(review: ReviewReport) -> ReportSection:
+    """Return both assignors in the same sequences of rebalances, with a JUnit test of each new violation."""
+    compared = review.sequences
+    if compared is None:
+        return ReportSection("sequences", "", [])
+    rows = [[one.title, *map(str, (one.base, one.head, one.only_head))] for one in compared.counts]
+    points = [f"{one.invariant}: {one.message}; smallest sequence: {one.size}" for one in compared.smallest]
+    blocks: list[Block] = [_table("sequences", ("sequences", "base", "head", "only head"), rows), Points(points)]
+    for name, text in review.tests:
+        blocks.append(FoldedBlocks(f"JUnit test: {name}", [CodeLines(text.splitlines(), "java")], only=_FOLDED))
+    sentence = f"Number of sequences, of {compared.sequences:,}, in which processes join and leave."
+    return ReportSection("sequences", "Sequences of rebalances", blocks, sentence=sentence)
 
 
 def _violation_lines(review: ReviewReport) -> list[str]:

@@ -15,9 +15,10 @@ from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from pipeline.fuzz import sequence_search
 from pipeline.fuzz.sequence_search import random_sequence, smaller_sequences
-from reports.analysis.review.sequences import FoundSequence, sequence_records
+from reports.analysis.review.sequences import FoundSequence, SequenceComparison, sequence_records
 from reports.render.fuzz import sequences_report
-from reports.render.report_formats import report_csv, report_text
+from reports.render.report_formats import report_csv, report_markdown, report_text
+from reports.render.review import review_report
 from tests.assignor_sim.conftest import InProcessShell
 from tests.contract import broken_assignors
 from tests.counts import few_or
@@ -25,6 +26,13 @@ from tests.counts import few_or
 pytestmark = pytest.mark.answers
 
 SEQUENCES = few_or(2_000, 60)
+TINY = """
+name: tiny
+cluster: {brokers: {count: 1}, topics: [{name: orders, partitions: 2}]}
+application: {id: tiny, subtopologies: [{sources: [orders]}]}
+clients: [{name: app, count: 2}]
+duration: 1m
+"""
 STICKY = partial(StreamsGroupSticky, order="sorted")
 
 
@@ -126,3 +134,47 @@ def test_tests_are_written(tmp_path: Path) -> None:
     [test] = (tmp_path / "tests").glob("*.java")
     assert f"wrote {test.name} to tests" in done.err
     assert "new AssignmentMemberSpec(" in test.read_text(encoding="utf-8")
+
+
+def test_review_runs_both_assignors_in_the_same_sequences(tmp_path: Path) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(TINY, encoding="utf-8")
+    head, base = "streams_group_sticky@4.4", "streams_group_sticky@4.3"
+
+    def review(of_head: str, of_base: str) -> tuple[sim.Review, SequenceComparison]:
+        reviewed = sim.review(of_head, of_base, [file], metrics=["active_moves"], sequences=150, workers=2)
+        assert reviewed.report.sequences is not None
+        return reviewed, reviewed.report.sequences
+
+    reviewed, compared = review(head, base)
+    counted = {count.key: count for count in compared.counts}
+    for side, name in (("head", head), ("base", base)):
+        alone = sim.fuzz_sequences(name, sequences=150, workers=1).report
+        assert {item.invariant: item.count for item in alone.violations} == {
+            key: getattr(count, side) for key, count in counted.items() if count.is_invariant and getattr(count, side)
+        }
+        assert alone.uneven_stateful == getattr(counted["uneven_stateful"], side)
+    for count in counted.values():
+        assert max(0, count.head - count.base) <= count.only_head <= count.head
+    assert counted["idempotent"].only_head
+    assert [item.invariant for item in compared.smallest] == ["idempotent"]
+    reviewed.save(tmp_path / "out")
+    [test] = (tmp_path / "out" / "violations").iterdir()
+    assert test.name == "ShouldNotMoveTasksIfNothingChangesTest.java"
+    text = str(reviewed)
+    assert max(map(len, report_text(review_report(reviewed.report), 80, color=False).splitlines())) <= 80
+    assert "uneven active tasks with state" in text
+    assert f"<summary>JUnit test: {test.name}</summary>" in report_markdown(review_report(reviewed.report))
+    itself, equal = review(head, head)
+    assert not any(count.only_head for count in equal.counts)
+    assert not itself.report.tests
+
+
+def test_review_fails_if_a_sequence_is_violated_anew(tmp_path: Path) -> None:
+    shell = InProcessShell(tmp_path)
+    shell.write("tiny.yaml", TINY)
+    arguments = ("tiny.yaml", "--head", "streams_group_sticky", "--sequences", "150", "--workers", "1")
+    done = shell("review", *arguments, "--base", "streams_group_sticky@4.3")
+    assert done.code == 1
+    assert "idempotent: violated in " in done.err
+    assert shell("review", *arguments, "--base", "streams_group_sticky").code == 0

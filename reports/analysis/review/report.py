@@ -29,6 +29,7 @@ from reports.analysis.review.outcomes import (
     CaseOutcome,
     ShrunkScenario,
 )
+from reports.analysis.review.sequences import SequenceComparison
 from reports.analysis.statistics import Floats, smallest_p
 from simulator.plurals import counted
 
@@ -170,6 +171,8 @@ class ReviewReport:
         families: the families in the order of the suite.
         skipped: cases that do not exist with the configs of an assignor, as pairs (case, reason).
         shrunk: the smallest scenarios with violations.
+        sequences: both assignors in sequences of rebalances; None if they were not run.
+        tests: JUnit tests of the smallest sequences, as pairs of a file name and its text.
     """
 
     base: str
@@ -182,6 +185,8 @@ class ReviewReport:
     families: tuple[FamilyReport, ...]
     skipped: tuple[tuple[str, str], ...]
     shrunk: tuple[ShrunkScenario, ...] = ()
+    sequences: SequenceComparison | None = None
+    tests: tuple[tuple[str, str], ...] = ()
 
     @property
     def findings(self) -> list[FamilyFinding]:
@@ -359,6 +364,7 @@ def report_record(report: ReviewReport) -> dict[str, Any]:
         }
         for family in report.families
     ]
+    record["tests"] = [name for name, _ in report.tests]
     record["skipped"] = [{"case": case, "reason": reason} for case, reason in report.skipped]
     return record
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
+from reports.analysis.review.outcomes import INVARIANTS
 from reports.analysis.text import printable
 from simulator.plurals import counted
 
@@ -94,3 +95,56 @@ def sequence_records(report: SequenceReport) -> list[dict[str, Any]]:
         }
         for one in report.violations
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceCount:
+    """In how many sequences an invariant does not hold, or shares are uneven.
+
+    Attributes:
+        key: the invariant, or `uneven` or `uneven_stateful`.
+        base: number of sequences with the baseline.
+        head: number of sequences with the assignor under review.
+        only_head: number of sequences with the latter, but not with the former.
+    """
+
+    key: str
+    base: int
+    head: int
+    only_head: int
+
+    @property
+    def is_invariant(self) -> bool:
+        """Whether an invariant is counted."""
+        return self.key in INVARIANTS
+
+    @property
+    def title(self) -> str:
+        """What is counted, in words."""
+        return _TITLES.get(self.key, self.key)
+
+
+_TITLES: Final = {
+    "uneven": "uneven active tasks",
+    "uneven_stateful": "uneven active tasks with state",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceComparison:
+    """Two assignors in the same sequences.
+
+    Attributes:
+        counts: the invariants that do not hold somewhere, and the uneven shares.
+        smallest: by invariant, a smallest sequence in which the assignor under review violates it, shrunk from one in
+            which the baseline does not.
+    """
+
+    sequences: int
+    counts: tuple[SequenceCount, ...]
+    smallest: tuple[FoundSequence, ...]
+
+    @property
+    def regressions(self) -> list[SequenceCount]:
+        """The invariants that only the assignor under review violates somewhere."""
+        return [count for count in self.counts if count.is_invariant and count.only_head]
