@@ -188,7 +188,7 @@ def _sequences(review: ReviewReport) -> ReportSection:
     blocks: list[Block] = [_table("sequences", ("sequences", "base", "head", "only head"), rows), Points(points)]
     for name, text in review.tests:
         blocks.append(FoldedBlocks(f"JUnit test: {name}", [CodeLines(text.splitlines(), "java")], only=_FOLDED))
-    sentence = f"Number of sequences, of {compared.sequences:,}, in which processes join and leave."
+    sentence = f"Number of sequences with a violation, of {compared.sequences:,} in which processes join and leave."
     return ReportSection("sequences", "Sequences of rebalances", blocks, sentence=sentence)
 
 

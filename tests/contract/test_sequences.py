@@ -164,6 +164,7 @@ def test_review_runs_both_assignors_in_the_same_sequences(tmp_path: Path) -> Non
     text = str(reviewed)
     assert max(map(len, report_text(review_report(reviewed.report), 80, color=False).splitlines())) <= 80
     assert "uneven active tasks with state" in text
+    assert "In 150 sequences, only head violates idempotent (" in " ".join(text.split())
     assert f"<summary>JUnit test: {test.name}</summary>" in report_markdown(review_report(reviewed.report))
     itself, equal = review(head, head)
     assert not any(count.only_head for count in equal.counts)

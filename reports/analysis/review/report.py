@@ -222,6 +222,8 @@ class ReviewReport:
             if broken
             else f"No violation of {len(self.invariants)} invariants on {self.states:,} states."
         )
+        if self.sequences is not None:
+            first += f" {self.sequences.conclusion}"
         if not any(finding.comparison.differing for finding in self.findings):
             return f"{first} Equal to the baseline in every metric of every case."
         named = {word: self.of(verdict) for word, verdict in _SIGNIFICANT.items()}

@@ -148,3 +148,10 @@ class SequenceComparison:
     def regressions(self) -> list[SequenceCount]:
         """The invariants that only the assignor under review violates somewhere."""
         return [count for count in self.counts if count.is_invariant and count.only_head]
+
+    @property
+    def conclusion(self) -> str:
+        """Which invariants only the assignor under review violates, in a sentence."""
+        named = ", ".join(f"{count.key} ({count.only_head:,})" for count in self.regressions)
+        sequences = counted(self.sequences, "sequence")
+        return f"In {sequences}, only head violates {named}." if named else f"In {sequences}, it violates nothing anew."
