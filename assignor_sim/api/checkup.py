@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,7 @@ def checkup(
     today: str | None = None,
     seed: int = 1,
     seeds: int = 8,
+    budget_s: float | None = None,
     workers: int | None = None,
     spark: SparkSession | None = None,
     on_progress: Callable[[str], None] | None = None,
@@ -126,6 +128,8 @@ def checkup(
         today: label of the current assignor; by default the first of the scenario.
         seed: the first seed.
         seeds: number of fresh seeds with which the current and the recommended setting are compared.
+        budget_s: wall-clock time in seconds, after which no further setting or seed is tried; the result then depends
+            on the clock. The rollout is simulated afterwards.
         workers: number of processes; by default one for each CPU. The results do not depend on it.
         spark: Spark session whose workers run the situations, instead of processes of this machine.
         on_progress: called with a description of the progress.
@@ -137,15 +141,24 @@ def checkup(
     Raises:
         ScenarioError: the scenario is invalid.
         RecommendError: no assignor has the label `today`.
-        ValueError: fewer than two seeds.
+        ValueError: fewer than two seeds, or no time.
     """
     from pipeline.advise.checkup import CheckupRequest, run_checkup
     from pipeline.pool import run_pool
 
     if seeds < 2:
         raise ValueError(f"seeds: {seeds} is too few for intervals; use at least 2")
+    if budget_s is not None and budget_s <= 0:
+        raise ValueError(f"budget_s: {budget_s:g} is no time; use seconds above 0")
+    time_left = None if budget_s is None else _share_left(budget_s)
     loaded = scenario if isinstance(scenario, Scenario) else load(scenario)
     progress = on_progress or (lambda _: None)
     with run_pool(workers, spark, progress) as run_all:
         request = CheckupRequest(loaded, today, seed, seeds)
-        return Checkup(run_checkup(request, run_all, progress, on_first or (lambda _: None)))
+        return Checkup(run_checkup(request, run_all, progress, on_first or (lambda _: None), time_left))
+
+
+def _share_left(budget_s: float) -> Callable[[], float]:
+    """Return a function that returns which share of a time that begins now is left."""
+    end_s = time.monotonic() + budget_s
+    return lambda: (end_s - time.monotonic()) / budget_s

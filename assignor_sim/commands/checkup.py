@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console import options
-from assignor_sim.console.messages import DIFFERENT, exit_on_error, print_error, print_remark, print_warnings_and_notes
+from assignor_sim.console.messages import (
+    DIFFERENT,
+    exit_on_error,
+    exit_with_error,
+    print_error,
+    print_remark,
+    print_warnings_and_notes,
+)
 from assignor_sim.console.progress import show_progress
 
 if TYPE_CHECKING:
@@ -43,6 +50,10 @@ def checkup(
     today: options.Today = None,
     seed: Annotated[int, typer.Option(help="First random seed.", min=0)] = 1,
     seeds: Annotated[int, typer.Option(help="Number of seeds of the final comparison.", min=2)] = 8,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Time after which no further setting or seed is tried, such as 60s.", metavar="DURATION"),
+    ] = None,
     workers: options.Workers = None,
     master: options.Master = None,
     conf: options.Conf = None,
@@ -72,6 +83,9 @@ def checkup(
     from simulator.results.files import read_document
     from simulator.results.result_directory import check_writable
 
+    budget_s = options.parse_seconds("--budget", budget)
+    if budget_s == 0:
+        exit_with_error("--budget: 0 is no time; write a duration such as 60s")
     with exit_on_error(OSError):
         if out is not None:
             check_writable(out, "checkup")
@@ -112,6 +126,7 @@ def checkup(
                     today=today,
                     seed=seed,
                     seeds=seeds,
+                    budget_s=budget_s,
                     workers=workers,
                     spark=spark,
                     on_progress=on_progress,

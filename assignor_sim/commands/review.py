@@ -89,7 +89,7 @@ def fuzz(
     if junit is not None:
         exit_with_error("--junit needs --sequences")
     with exit_on_error(ValueError, OSError):
-        until_s = None if until is None else _seconds(until)
+        until_s = options.parse_seconds("--until", until)
         try:
             with show_progress() as on_progress:
                 found = search(
@@ -128,7 +128,7 @@ def _fuzz_sequences(
     from reports.render.fuzz import sequences_report
 
     with exit_on_error(ValueError, OSError):
-        until_s = None if until is None else _seconds(until)
+        until_s = options.parse_seconds("--until", until)
         if junit is not None and junit_target(assignor) is None:
             exit_with_error("--junit: only for assignors of group coordinators in Java, such as streams_group_sticky")
         with show_progress() as on_progress:
@@ -148,15 +148,6 @@ def _fuzz_sequences(
         print_remark("note", f"wrote {listed(list(found.tests))} to {junit}")
     if found.found:
         raise typer.Exit(DIFFERENT)
-
-
-def _seconds(text: str) -> float:
-    from scenarios.language.units import parse_duration_ms
-
-    try:
-        return parse_duration_ms(text) / 1000
-    except ValueError as error:
-        exit_with_error(f"--until: {error}")
 
 
 def compare(

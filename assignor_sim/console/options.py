@@ -205,6 +205,16 @@ def parse_overrides(texts: Sequence[str] | None) -> list[tuple[str, str]]:
     return [split_pair("--set", text, "PATH=VALUE, as in clients[0].count=6") for text in texts or ()]
 
 
+def parse_seconds(option: str, text: str | None) -> float | None:
+    """Return a duration in seconds; None if there is none; exit with code 2 if the text is not a duration."""
+    from scenarios.language.units import parse_duration_ms
+
+    try:
+        return None if text is None else parse_duration_ms(text) / 1000
+    except ValueError as error:
+        exit_with_error(f"{option}: {error}")
+
+
 def parse_configs(option: str, texts: Sequence[str]) -> dict[str, Any]:
     """Return configs as YAML values, by key; exit with code 2 if a text is not KEY=VALUE."""
     from ruamel.yaml import YAML

@@ -75,15 +75,17 @@ class _SettingSearch(Generic[Setting]):
     Attributes:
         ranked: the settings that are better than the current one, the best first.
         single: the report cards of the settings with a single change.
+        is_cut: whether it was over before all settings were tried.
     """
 
-    def __init__(self, evaluator: GradeEvaluator[Setting], seeds: Sequence[int]) -> None:
-        self._evaluator, self._program, self._seeds = evaluator, evaluator.program, seeds
+    def __init__(self, evaluator: GradeEvaluator[Setting], seeds: Sequence[int], is_over: Callable[[], bool]) -> None:
+        self._evaluator, self._program, self._seeds, self._is_over = evaluator, evaluator.program, seeds, is_over
         self._today = evaluator.program.today
         self._reference = evaluator.evaluate([self._today], seeds)[self._today]
         self._cards = evaluator.assessments
         self._stages = self._in_stages(self._reference)
         self.single: list[ReportCard] = []
+        self.is_cut = False
         self.ranked = self._search()
 
     def _search(self) -> list[Setting]:
@@ -126,11 +128,22 @@ class _SettingSearch(Generic[Setting]):
 
         The figure of an area is the highest of its situations, so those of the first stages bound it from below.
         """
-        remaining = [setting for setting in settings if setting not in self._cards]
-        for number in range(1, len(self._stages) + 1):
-            seen = [key for stage in self._stages[:number] for key in stage]
-            cards = self._evaluator.evaluate(remaining, self._seeds, seen if number < len(self._stages) else None)
-            remaining = [setting for setting, card in cards.items() if is_promising(card)]
+        new = [setting for setting in settings if setting not in self._cards]
+        # With limited time, setting by setting: at its end, some are known whole, instead of all of them in part.
+        for batch in [new] if self._is_over is never else [[setting] for setting in new]:
+            for number in range(1, len(self._stages) + 1):
+                batch = self._screen(batch, number, is_promising)
+
+    def _screen(
+        self, settings: Sequence[Setting], number: int, is_promising: Callable[[ReportCard], bool]
+    ) -> list[Setting]:
+        """Return the settings that are promising after a number of stages; none if the time is over."""
+        if settings and self._is_over():
+            self.is_cut = True
+            return []
+        seen = [key for stage in self._stages[:number] for key in stage]
+        cards = self._evaluator.evaluate(settings, self._seeds, seen if number < len(self._stages) else None)
+        return [setting for setting, card in cards.items() if is_promising(card)]
 
     def _is_notable(self, card: ReportCard) -> bool:
         """Return whether a setting with one change may be better than today's, in all or in an area."""
@@ -172,6 +185,12 @@ class _SettingSearch(Generic[Setting]):
 FIRST_SEEDS: Final = 3
 """Seeds of the first report card."""
 
+_SHARE_OF_COMPARISON: Final = 0.4
+"""Share of the time that the search leaves to the comparison and the rollout."""
+
+_FEWEST_SEEDS: Final = 3
+_CUT: Final = "The time was over before all settings were tried with all seeds (--budget)."
+
 _FINALISTS: Final = 3
 """Settings that are compared with the current one, until one is better."""
 
@@ -196,14 +215,18 @@ def run_checkup(
     run_all: RunAll,
     on_progress: Callable[[str], None] = lambda _: None,
     on_first: Callable[[ReportCard], None] = lambda _: None,
+    time_left: Callable[[], float] | None = None,
 ) -> CheckupReport:
     """Run the standard situations, grade the current setting, and search for a better one.
 
     `request`: what to check; `on_first`: called with the report card of the current setting over `FIRST_SEEDS` seeds,
-    before the search. Raises RecommendError if a situation is invalid with the current setting.
+    before the search; `time_left`: returns which share of the time is left, None for no limit: below
+    `_SHARE_OF_COMPARISON`, no further setting is tried, and without any, no further seed. Raises RecommendError if a
+    situation is invalid with the current setting.
     """
     program = checkup_program(request.scenario, request.today)
-    return _run(GradeEvaluator(program, SituationRuns(run_all, on_progress), request.seed), request, on_first)
+    evaluator = GradeEvaluator(program, SituationRuns(run_all, on_progress), request.seed)
+    return _run(evaluator, request, on_first, time_left)
 
 
 def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any]:
@@ -218,7 +241,10 @@ def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any
 
 
 def _run(
-    evaluator: GradeEvaluator[Setting], request: CheckupRequest, on_first: Callable[[ReportCard], None]
+    evaluator: GradeEvaluator[Setting],
+    request: CheckupRequest,
+    on_first: Callable[[ReportCard], None],
+    time_left: Callable[[], float] | None,
 ) -> CheckupReport:
     program, scenario, run_requests = evaluator.program, request.scenario, evaluator.run_requests
     run_requests.begin("running the current setting")
@@ -228,10 +254,14 @@ def _run(
     if program.today not in first:
         raise RecommendError(f"{scenario.name}: {evaluator.why_invalid(program.today)}")
     on_first(first[program.today])
-    search = _SettingSearch(evaluator, drawn[:SEARCH_SEEDS])
+    is_over = never if time_left is None else lambda: time_left() < _SHARE_OF_COMPARISON
+    search = _SettingSearch(evaluator, drawn[:SEARCH_SEEDS], is_over)
     seeds = evaluator.fresh_seeds(request.seeds)
     run_requests.begin(f"comparing with {request.seeds} fresh seeds")
-    before, *_ = evaluator.run([program.today, *search.ranked[:1]], seeds)
+    finalists = [program.today, *search.ranked[:1]]
+    if time_left is not None:
+        seeds = _seeds_in_time(evaluator, finalists, seeds, time_left)
+    before, *_ = evaluator.run(finalists, seeds)
     assert before is not None
     card = evaluator.assess(program.today, before)
     chosen, best, after = None, card, before
@@ -256,7 +286,7 @@ def _run(
         scenario=scenario.name,
         size=program.size(),
         facts=program.facts(),
-        verdict="already_best" if chosen is None else "recommended",
+        verdict="recommended" if chosen is not None else "out_of_time" if search.is_cut else "already_best",
         today=card,
         recommended=None if chosen is None else best,
         changes=() if chosen is None else program.changes(chosen),
@@ -269,8 +299,25 @@ def _run(
         rollout=rollout,
         cards=tuple(sorted(evaluator.assessments.values(), key=lambda one: one.total)),
         left_out=tuple((one.title, one.reason) for one in program.left_out),
-        remarks=tuple(program.remarks()),
+        remarks=(*([_CUT] if search.is_cut or len(seeds) < request.seeds else []), *program.remarks()),
         notes=tuple(scenario.notes),
-        seeds=request.seeds,
+        seeds=len(seeds),
         runs=evaluator.runs,
     )
+
+
+def never() -> bool:
+    """Return False: there is no limit of time."""
+    return False
+
+
+def _seeds_in_time(
+    evaluator: GradeEvaluator[Setting], settings: Sequence[Setting], seeds: range, time_left: Callable[[], float]
+) -> range:
+    """Return as many seeds as settings can run with in the time, at least `_FEWEST_SEEDS` or all."""
+    count = min(_FEWEST_SEEDS, len(seeds))
+    evaluator.run(settings, seeds[:count])
+    while count < len(seeds) and time_left() > 0:
+        count += 1
+        evaluator.run(settings, seeds[:count])
+    return seeds[:count]

@@ -98,6 +98,8 @@ def limit_rows(areas: Sequence[Area]) -> Iterator[tuple[str, ...]]:
 
 
 def _answer(checkup: CheckupReport) -> str:
+    if checkup.verdict == "out_of_time":
+        return "No better setting was found before the time was over; there may be one."
     if checkup.recommended is None:
         return "Keep the current setting: no setting that was tried is better without a worse grade."
     better = [

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pipeline.advise.checkup import (
 )
 from pipeline.pool import Call
 from reports.analysis.checkup.areas import GRADES, GROUP_AREAS, STREAMS_AREAS
-from reports.analysis.checkup.report import ReportCard, report_record
+from reports.analysis.checkup.report import CheckupReport, ReportCard, report_record
 from reports.render.checkup import checkup_report
 from reports.render.report_formats import report_markdown, report_page, report_text
 from scenarios.load import loads
@@ -182,6 +183,34 @@ def test_one_replica_by_default_is_named_where_a_broker_fails(change: tuple[str,
         text = text.replace("replication_factor: 2", "replication_factor: 1")
     remarks = checkup_program(loads(text), None).remarks()
     assert any(ONE_REPLICA in remark for remark in remarks) == is_named
+
+
+def with_time(*shares: float) -> CheckupReport:
+    """Return a checkup of a small application, whose time passes by a share with each look at the clock."""
+    left = iter(shares)
+    request = CheckupRequest(loads(TINY), None, 1, SEEDS + 2)
+    return run_checkup(request, run_here, time_left=lambda: next(left, -1.0))
+
+
+def test_without_time_only_the_current_setting_is_graded_with_the_fewest_seeds() -> None:
+    report = with_time()
+    whole = run_checkup(CheckupRequest(loads(TINY), None, 1, 3), run_here)
+    assert report.verdict == "out_of_time"
+    assert report.seeds == 3
+    assert report.today == whole.today
+    assert (report.recommended, report.changes) == (None, ())
+    assert "(--budget)" in report.remarks[0]
+    answer = report_text(checkup_report(report), 80, color=False)
+    assert "No better setting was found before the time was over" in answer
+
+
+@pytest.mark.slow
+def test_with_enough_time_the_answer_is_the_same() -> None:
+    request = CheckupRequest(loads(TINY), None, 1, SEEDS)
+    whole = run_checkup(request, run_here)
+    limited = run_checkup(request, run_here, time_left=lambda: 1.0)
+    assert replace(limited, runs=whole.runs, cards=whole.cards) == whole
+    assert not any("--budget" in remark for remark in limited.remarks)
 
 
 def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None:

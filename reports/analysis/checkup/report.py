@@ -26,8 +26,8 @@ NOTICEABLE: Final = 0.25
 CheckupSubject = Literal["application", "consumer group"]
 """What is checked: an application of Kafka Streams, or a consumer group."""
 
-CheckupVerdict = Literal["recommended", "already_best"]
-"""Whether to change the setting."""
+CheckupVerdict = Literal["recommended", "already_best", "out_of_time"]
+"""Whether to change the setting; `out_of_time`: no better one was found before the time was over."""
 
 
 @dataclass(frozen=True, slots=True)
