@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +15,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import COST, FuzzReport, fuzz_record, violation_records
-from reports.analysis.review.sequences import FoundSequence, SequenceReport, sequence_record, sequence_records
+from reports.analysis.review.sequences import SequenceReport, sequence_record, sequence_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,6 +208,7 @@ def fuzz_sequences(
         >>> sim.fuzz_sequences("high_availability", sequences=20, workers=1).found
         False
     """
+    from assignor_sim.junit import junit_tests
     from pipeline.fuzz.sequence_search import SequenceOptions, search_sequences
     from pipeline.review.case_runs import Reviewed
 
@@ -220,39 +221,3 @@ def fuzz_sequences(
     report = search_sequences(reviewed, options, workers=workers, on_progress=on_progress or (lambda text: None))
     origin = f"assignor-sim fuzz --assignor {report.assignor} --seed {seed}"
     return SequenceFuzzing(report, junit_tests(assignor, report.violations, origin))
-
-
-def junit_target(assignor: AssignorLike) -> tuple[str, bool] | None:
-    """Return the class of an assignor of group coordinators, and whether it has the interfaces of KIP-1357.
-
-    None if it is another assignor, or is not in Java. Raises AssignorError if it is unknown.
-    """
-    from assignors import registry
-    from assignors.jvm.assignor import MakeCoordinatorAssignor
-    from assignors.tasks.streams_group_sticky import has_public_interfaces
-
-    info = registry.resolve(assignor).info
-    if isinstance(info.make, MakeCoordinatorAssignor):
-        return info.make.java.name, info.make.java.has_public_interfaces
-    if info.in_streams_groups and info.identical:
-        return info.qualified_class, has_public_interfaces(info.release or info.releases[-1])
-    return None
-
-
-def junit_tests(assignor: AssignorLike, violations: Sequence[FoundSequence], origin: str) -> dict[str, str]:
-    """Return a JUnit test for each violated invariant by file name; none if the assignor cannot have one.
-
-    `origin`: the command that found the violations.
-    """
-    from assignors.model.sequence import UNCHANGED_ROUNDS
-    from reports.render.junit_sequence import junit_class, junit_test
-
-    target = junit_target(assignor)
-    if target is None:
-        return {}
-    tests = {}
-    for found in violations:
-        origin_of = f"{origin}, sequence {found.number}"
-        text = junit_test(found, target[0], origin_of, has_api=target[1], unchanged_rounds=UNCHANGED_ROUNDS)
-        tests[f"{junit_class(found)}.java"] = text
-    return tests

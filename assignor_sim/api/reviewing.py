@@ -136,7 +136,7 @@ def review(
         >>> [family.name for family in found.report.families]
         ['cold']
     """
-    from assignor_sim.api.fuzzing import junit_tests
+    from assignor_sim.junit import junit_tests
     from pipeline.review.case_runs import Reviewed
     from pipeline.review.run import run_review
     from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, own_cases, standard_suite

@@ -123,7 +123,8 @@ def _fuzz_sequences(
     junit: Path | None,
     format_: options.OutputFormat,
 ) -> None:
-    from assignor_sim.api.fuzzing import fuzz_sequences, junit_target
+    from assignor_sim.api.fuzzing import fuzz_sequences
+    from assignor_sim.junit import junit_target
     from reports.analysis.text import listed
     from reports.render.fuzz import sequences_report
 

@@ -12,7 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from assignor_sim.api.fuzzing import fuzz_sequences, junit_target
+from assignor_sim.api.fuzzing import fuzz_sequences
+from assignor_sim.junit import junit_target
 from assignors import registry
 from assignors.jvm.loading import jars_of, released_jars
 from assignors.jvm.reference import KafkaArtifact
