@@ -10,7 +10,7 @@ from assignors.model.sequence import UNCHANGED_ROUNDS
 from assignors.registry import AssignorLike
 from assignors.tasks.streams_group_sticky import has_public_interfaces
 from reports.analysis.review.sequences import FoundSequence
-from reports.render.junit_sequence import junit_class, junit_test
+from reports.render.junit_sequence import has_junit_test, junit_class, junit_test
 
 
 def junit_target(assignor: AssignorLike) -> tuple[str, bool] | None:
@@ -35,7 +35,7 @@ def junit_tests(assignor: AssignorLike, violations: Sequence[FoundSequence], ori
     if target is None:
         return {}
     tests = {}
-    for found in violations:
+    for found in filter(has_junit_test, violations):
         origin_of = f"{origin}, sequence {found.number}"
         text = junit_test(found, target[0], origin_of, has_api=target[1], unchanged_rounds=UNCHANGED_ROUNDS)
         tests[f"{junit_class(found)}.java"] = text

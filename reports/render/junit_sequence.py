@@ -13,18 +13,19 @@ from reports.analysis.text import printable
 
 _PACKAGE: Final = "org.apache.kafka.coordinator.group.streams.assignor"
 _API: Final = "org.apache.kafka.coordinator.group.api.streams.assignor"
-_STICKY: Final = f"{_PACKAGE}.StickyTaskAssignor"
 
 _TESTS: Final = {
-    "idempotent": ("NotMoveTasksIfNothingChanges", "stays", ()),
-    "no_oscillation": ("SettleIfNothingChanges", "settles", ("fail",)),
-    "converges": ("SettleIfNothingChanges", "settles", ("fail",)),
-    "complete": ("AssignEachTaskOnce", "complete", ()),
-    "valid": ("AssignEachTaskOnce", "complete", ()),
+    "idempotent": ("NotMoveTasksIfNothingChanges", "stays"),
+    "no_oscillation": ("SettleIfNothingChanges", "settles"),
+    "converges": ("ConvergeIfNothingChanges", "settles"),
+    "complete": ("AssignEachTask", "valid"),
+    "valid": ("ReturnValidAssignments", "valid"),
 }
-"""By invariant: what the assignor should do, how that is asserted, and further assertions of JUnit."""
+"""By invariant: what the assignor should do, and how that is asserted. No test shows that it is not deterministic."""
 
-_SETTLES: Final = """\
+_ENDS: Final = {
+    "stays": "assertEquals(tasks(target), tasks(assign(target, {last})));\n",
+    "settles": """\
 for (int round = 0; round < {rounds}; round++) {{
     final Map<String, MemberAssignment> next = assign(target, {last});
     if (tasks(next).equals(tasks(target))) {{
@@ -33,12 +34,50 @@ for (int round = 0; round < {rounds}; round++) {{
     target = next;
 }}
 fail("still changes the assignment, although nothing else changes: " + tasks(target));
+""",
+    "valid": """\
+for (int round = 0; round < {rounds}; round++) {{
+    target = assign(target, {last});
+}}
+""",
+}
+"""The rebalances after the last change of the members."""
+
+_ASSERTIONS: Final = {
+    "stays": ("assertEquals",),
+    "settles": ("fail",),
+    "valid": ("assertEquals", "assertTrue"),
+}
+
+_TASKS_OF_MEMBERS: Final = """\
+/** Returns the tasks of each member, by name. */
+private static SortedMap<String, String> tasks(final Map<String, MemberAssignment> target) {
+    final SortedMap<String, String> tasks = new TreeMap<>();
+    target.forEach((member, given) ->
+        tasks.put(member, "active " + names(given.activeTasks()) + ", standby " + names(given.standbyTasks())));
+    return tasks;
+}
 """
-_STAYS: Final = "assertEquals(tasks(target), tasks(assign(target, {last})));\n"
-_COMPLETE: Final = """\
-final List<String> active = target.values().stream()
-    .flatMap(member -> names(member.activeTasks()).stream()).sorted().toList();
-assertEquals(names(ALL_TASKS).stream().sorted().toList(), active);
+_VALIDITY: Final = """\
+/** Each task is active once, standbys are of tasks with state, and no process has two copies of a task. */
+private static Map<String, MemberAssignment> valid(final Map<String, MemberAssignment> target) {
+    final List<String> active = new ArrayList<>();
+    final Set<String> copies = new TreeSet<>();
+    target.forEach((member, given) -> {
+        final String process = member.substring(0, member.indexOf("-StreamThread-"));
+        active.addAll(names(given.activeTasks()));
+        for (final String task : names(given.activeTasks())) {
+            assertTrue(copies.add(process + " " + task), "two copies of " + task + " in process " + process);
+        }
+        for (final String task : names(given.standbyTasks())) {
+            assertTrue(names(ALL_TASKS).contains(task), "unknown task " + task);
+            assertTrue(STATEFUL.contains(task.split("_")[0]), "standby of " + task + ", which has no state");
+            assertTrue(copies.add(process + " " + task), "two copies of " + task + " in process " + process);
+        }
+    });
+    assertEquals(List.copyOf(names(ALL_TASKS)), active.stream().sorted().toList());
+    return target;
+}
 """
 
 _BEFORE_4_4: Final = (
@@ -58,6 +97,11 @@ new MemberMetadataAndStateImpl(Optional.empty(), Optional.empty(), process, Map.
 """The class of a member, how it is built, and the configs."""
 
 
+def has_junit_test(found: FoundSequence) -> bool:
+    """Return whether a test can show the violation."""
+    return found.invariant in _TESTS
+
+
 def junit_class(found: FoundSequence) -> str:
     """Return the name of the class of a test, without its package."""
     return f"Should{_TESTS[found.invariant][0]}Test"
@@ -69,22 +113,24 @@ def junit_test(found: FoundSequence, assignor_class: str, origin: str, *, has_ap
     `assignor_class`: the class with its package. `origin`: the command that found the sequence. `has_api`: whether the
     interfaces are those of KIP-1357, as from Kafka 4.4 on.
     """
-    action, assertion, more = _TESTS[found.invariant]
+    action, end = _TESTS[found.invariant]
     member, make_member, configs = _FROM_4_4 if has_api else _BEFORE_4_4
     names = [f"PROCESS_{number}" for number in range(len(found.processes))]
     rounds = [", ".join(names[place] for place in present) for present in found.rounds]
     body = f"Map<String, MemberAssignment> target = assign(Map.of(), {rounds[0]});\n"
     body += "".join(f"target = assign(target, {processes});\n" for processes in rounds[1:])
-    template = {"stays": _STAYS, "settles": _SETTLES, "complete": _COMPLETE}[assertion]
-    body += template.format(last=rounds[-1], rounds=unchanged_rounds) if assertion != "complete" else template
+    body += _ENDS[end].format(last=rounds[-1], rounds=unchanged_rounds)
+    checked = "valid({})" if end == "valid" else "{}"
     interfaces = _API if has_api else _PACKAGE
-    assignor = assignor_class.rpartition(".")[2].replace("$", ".")
+    package, _, simple_name = assignor_class.rpartition(".")
+    # A simple name from another package could be that of an import.
+    assignor = (simple_name if package == _PACKAGE else assignor_class).replace("$", ".")
     imports = {f"{interfaces}.{name}" for name in ("MemberAssignment", "TaskAssignor", "TopologyDescriber")}
-    imports |= {assignor_class.replace("$", ".")}
-    imports |= {f"java.util.{name}" for name in ("List", "Map", "Optional", "Set", "SortedMap", "TreeMap", "TreeSet")}
+    imports |= {f"java.util.{name}" for name in ("List", "Map", "Optional", "Set", "TreeMap", "TreeSet")}
+    imports |= {"java.util.ArrayList" if end == "valid" else "java.util.SortedMap"}
     imports |= {"java.util.stream.Collectors", "java.util.stream.IntStream", "org.junit.jupiter.api.Test"}
     own = {name for name in imports if name.rpartition(".")[0] == _PACKAGE}
-    static = sorted(f"org.junit.jupiter.api.Assertions.{name}" for name in {"assertEquals", *more} - _unused(assertion))
+    static = [f"org.junit.jupiter.api.Assertions.{name}" for name in _ASSERTIONS[end]]
     constants = "".join(
         f'private static final String {name} = "{process}";\n'
         for name, (process, _) in zip(names, found.processes, strict=True)
@@ -92,7 +138,8 @@ def junit_test(found: FoundSequence, assignor_class: str, origin: str, *, has_ap
     threads = ", ".join(f"{name}, {threads}" for name, (_, threads) in zip(names, found.processes, strict=True))
     all_tasks = ", ".join(f'"{number}", numbers({tasks})' for number, (tasks, _) in enumerate(found.subtopologies))
     stateful = ", ".join(f'"{number}"' for number, (_, has_state) in enumerate(found.subtopologies) if has_state)
-    comment = textwrap.wrap(f"{printable(found.message).capitalize()}. Found by {printable(origin)}.", 112)
+    message = f"{found.message[:1].upper()}{found.message[1:]}"
+    comment = textwrap.wrap(_in_comment(f"{message}. Found by {origin}."), 112)
     return f"""\
 package {_PACKAGE};
 
@@ -132,7 +179,7 @@ public class {junit_class(found)} {{
             }}
         }}
         final GroupSpecImpl group = new GroupSpecImpl(members, {configs});
-        return assignor.assign(group, new TopologyDescriber() {{
+        final TopologyDescriber topology = new TopologyDescriber() {{
             @Override
             public List<String> subtopologies() {{
                 return List.copyOf(ALL_TASKS.keySet());
@@ -147,17 +194,11 @@ public class {junit_class(found)} {{
             public boolean isStateful(final String subtopology) {{
                 return STATEFUL.contains(subtopology);
             }}
-        }}).members();
+        }};
+        return {checked.format("assignor.assign(group, topology).members()")};
     }}
 
-    /** Returns the tasks of each member, by name. */
-    private static SortedMap<String, String> tasks(final Map<String, MemberAssignment> target) {{
-        final SortedMap<String, String> tasks = new TreeMap<>();
-        target.forEach((member, given) ->
-            tasks.put(member, "active " + names(given.activeTasks()) + ", standby " + names(given.standbyTasks())));
-        return tasks;
-    }}
-
+{textwrap.indent(_VALIDITY if end == "valid" else _TASKS_OF_MEMBERS, "    ")}
     private static Set<String> names(final Map<String, Set<Integer>> tasks) {{
         final Set<String> names = new TreeSet<>();
         tasks.forEach((subtopology, partitions) ->
@@ -172,5 +213,6 @@ public class {junit_class(found)} {{
 """
 
 
-def _unused(assertion: str) -> set[str]:
-    return {"assertEquals"} if assertion == "settles" else set()
+def _in_comment(text: str) -> str:
+    """Return a text that neither ends a comment of Java nor has its Unicode escapes."""
+    return printable(text).replace("\\", "\\\\").replace("*/", "* /")

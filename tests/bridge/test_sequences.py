@@ -16,7 +16,7 @@ from assignor_sim.api.fuzzing import fuzz_sequences
 from assignor_sim.junit import junit_target
 from assignors import registry
 from assignors.jvm.loading import jars_of, released_jars
-from assignors.jvm.reference import KafkaArtifact
+from assignors.jvm.reference import COORDINATOR, KafkaArtifact
 from assignors.kafka_releases import BROKERS
 from assignors.model.assignment import TaskAssignor
 from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence
@@ -24,6 +24,7 @@ from assignors.sequences import run_sequences
 from pipeline.fuzz.sequence_search import random_sequence
 from reports.analysis.review.sequences import FoundSequence
 from reports.render.junit_sequence import junit_class, junit_test
+from tests.bridge.conftest import compile_jar
 from tests.counts import few_or
 from tools.artifacts import JUNIT_CONSOLE
 from tools.bridge import compile_files
@@ -67,7 +68,33 @@ def test_junit_test_fails_on_the_released_assignor(release: str, tmp_path: Path)
     assert test == "ShouldNotMoveTasksIfNothingChangesTest.java"
 
 
-@pytest.mark.parametrize("invariant", ["idempotent", "no_oscillation", "complete"])
+@pytest.fixture(scope="module")
+def later_wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a jar of assignors of group coordinators that go wrong in the second rebalance."""
+    return compile_jar([Path(__file__).parent / "LaterWrong.java"], tmp_path_factory.mktemp("later"), COORDINATOR)
+
+
+@pytest.mark.parametrize(
+    ("name", "invariant", "test", "message"),
+    [
+        ("Drops", "complete", "ShouldAssignEachTaskTest.java", "AssertionFailedError: expected: <["),
+        ("Doubles", "valid", "ShouldReturnValidAssignmentsTest.java", "AssertionFailedError: "),
+        ("Throws", "valid", "ShouldReturnValidAssignmentsTest.java", "IllegalStateException: no */ "),
+    ],
+)
+def test_junit_test_fails_if_a_later_rebalance_is_wrong(
+    name: str, invariant: str, test: str, message: str, later_wrong: Path, tmp_path: Path
+) -> None:
+    fuzzing = fuzz_sequences(f"java:org.example.LaterWrong${name}@{later_wrong}", sequences=40, workers=1)
+    [violation] = [item for item in fuzzing.report.violations if item.invariant == invariant]
+    assert len(violation.rounds) == 1  # The unchanged rebalance after it is the wrong one.
+    replace(fuzzing, tests={test: fuzzing.tests[test]}).save_tests(tmp_path)
+    printed = run_junit(tmp_path, NEWEST, later_wrong)
+    assert re.search(r"\[ +1 tests failed +\]", printed), printed
+    assert message in printed, printed
+
+
+@pytest.mark.parametrize("invariant", ["idempotent", "no_oscillation", "complete", "valid"])
 @pytest.mark.parametrize("release", ["4.3", NEWEST])
 def test_junit_test_passes_where_the_invariant_holds(release: str, invariant: str, tmp_path: Path) -> None:
     processes = tuple((str(UUID(int=number + 1)), 2) for number in range(2))
@@ -83,8 +110,8 @@ def test_junit_test_passes_where_the_invariant_holds(release: str, invariant: st
 
 
 @pytest.mark.slow
-def test_known_cycle_of_4_4_is_found_and_its_junit_test_fails(tmp_path: Path) -> None:
-    fuzzing = fuzz_sequences("java:group-coordinator@4.4.0:sticky", sequences=30_000, workers=1)
+def test_known_cycle_of_the_newest_release_is_found_and_its_junit_test_fails(tmp_path: Path) -> None:
+    fuzzing = fuzz_sequences(f"java:group-coordinator@{BROKERS[NEWEST]}:sticky", sequences=20_000, workers=1)
     invariants = {violation.invariant for violation in fuzzing.report.violations}
     assert "no_oscillation" in invariants, "KAFKA-21166"
     test = "ShouldSettleIfNothingChangesTest.java"
@@ -93,9 +120,10 @@ def test_known_cycle_of_4_4_is_found_and_its_junit_test_fails(tmp_path: Path) ->
     assert "AssertionFailedError: still changes the assignment" in printed, printed
 
 
-def run_junit(folder: Path, release: str) -> str:
+def run_junit(folder: Path, release: str, *own: Path) -> str:
     """Compile the tests of a folder against the jars of a release, run them, and return what JUnit prints."""
-    jars = [*released_jars(KafkaArtifact("kafka-group-coordinator", BROKERS[release])), *jars_of((JUNIT_CONSOLE,))]
+    of_kafka = released_jars(KafkaArtifact(COORDINATOR, BROKERS[release]))
+    jars = [*map(str, own), *of_kafka, *jars_of((JUNIT_CONSOLE,))]
     classes = folder / "classes"
     classes.mkdir()
     compile_files(list(folder.glob("*.java")), classes, jars)
