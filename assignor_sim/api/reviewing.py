@@ -116,7 +116,8 @@ def review(
         base_configs: Streams configs with which the baseline runs, by Kafka's keys.
         head_configs: the same for the assignor under review.
         families: families to run; by default all.
-        sequences: number of sequences of rebalances that both assignors run, too, as in `fuzz_sequences`.
+        sequences: number of sequences of rebalances that both assignors run, too, as in `fuzz_sequences`; without
+            configs.
         limits: limits of custom assignors, as in `run`.
         workers: number of processes; by default one for each CPU. The results do not depend on it.
         spark: Spark session whose workers run the cases, instead of processes of this machine; with the same results.
@@ -142,6 +143,8 @@ def review(
     from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, own_cases, standard_suite
 
     _check(metrics, suite, families, FAMILY_DESCRIPTIONS)
+    if sequences and (base_configs or head_configs):
+        raise ValueError("sequences have no configs: each draws its number of standbys; leave one of both out")
     files = list(scenarios)
     reviewed_base = Reviewed.of(base, base_configs or {}, limits)
     reviewed_head = Reviewed.of(head, head_configs or {}, limits)

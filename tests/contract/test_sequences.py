@@ -171,6 +171,11 @@ def test_review_runs_both_assignors_in_the_same_sequences(tmp_path: Path) -> Non
     assert not itself.report.tests
 
 
+def test_review_with_sequences_has_no_configs() -> None:
+    with pytest.raises(ValueError, match="sequences have no configs"):
+        sim.review("high_availability", sequences=5, head_configs={"num.standby.replicas": 1})
+
+
 def test_review_fails_if_a_sequence_is_violated_anew(tmp_path: Path) -> None:
     shell = InProcessShell(tmp_path)
     shell.write("tiny.yaml", TINY)

@@ -154,4 +154,5 @@ class SequenceComparison:
         """Which invariants only the assignor under review violates, in a sentence."""
         named = ", ".join(f"{count.key} ({count.only_head:,})" for count in self.regressions)
         sequences = counted(self.sequences, "sequence")
-        return f"In {sequences}, only head violates {named}." if named else f"In {sequences}, it violates nothing anew."
+        result = f"only head violates {named}" if named else "head violates nothing that base does not"
+        return f"In {sequences}, {result}."
