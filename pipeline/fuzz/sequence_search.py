@@ -1,4 +1,4 @@
-"""Search for sequences of rebalances in which an assignor violates an invariant: thousands a second, unsimulated.
+"""Search for sequences of rebalances, which are not simulated, in which an assignor violates an invariant.
 
 Guarantees: a sequence depends on the seed and its number only, and the result on the number of sequences; neither
 depends on the number of processes nor on the clock, which only ends the search between two parts.
@@ -147,7 +147,8 @@ def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> tupl
         if violating is None:
             break
         sequence = violating
-    return sequence, next(one.message for one in violations_in(sequence, make) if one.invariant == invariant)
+    messages = (one.message for one in violations_in(sequence, make) if one.invariant == invariant)
+    return sequence, next(messages, "did not recur when the sequence was run alone")
 
 
 def _with_other_ids(sequence: MembershipSequence, draw: Random) -> MembershipSequence:
