@@ -1,6 +1,6 @@
 """`sim.fuzz`: search scenarios in which an assignor violates an invariant, or is far from the optimum.
 
-`sim.fuzz_sequences` searches sequences of rebalances, thousands a second.
+`sim.fuzz_sequences` searches sequences of rebalances, without a simulation.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def fuzz_sequences(
         What was found.
 
     Raises:
-        AssignorError: the assignor is unknown, or ended its process.
+        AssignorError: the assignor is unknown.
         ValueError: a limit is invalid, or other processes cannot build the assignor.
 
     Examples:

@@ -47,9 +47,7 @@ def fuzz(
     ] = None,
     sequences: Annotated[
         int | None,
-        typer.Option(
-            help="Instead of scenarios, search N sequences of rebalances, thousands a second.", min=1, metavar="N"
-        ),
+        typer.Option(help="Instead of scenarios, search N sequences of rebalances, unsimulated.", min=1, metavar="N"),
     ] = None,
     junit: Annotated[
         Path | None,

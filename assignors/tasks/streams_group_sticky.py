@@ -262,10 +262,13 @@ _CHECKS_EVERY_CANDIDATE: Final = ("4.2", "4.4")
 _FIRST_RANKED: Final = "4.4"
 """First release that ranks candidates (`StickyTaskAssignor.rankStandbyCandidates`)."""
 
+_FIRST_PUBLIC: Final = "4.4"
+"""First release whose assignor has the interfaces of KIP-1357."""
+
 
 def has_public_interfaces(release: str) -> bool:
     """Return whether the assignor of a release has the interfaces of KIP-1357."""
-    return release == "4.4"
+    return RELEASES.index(release) >= RELEASES.index(_FIRST_PUBLIC)
 
 
 class TaskAssignorError(KafkaError):

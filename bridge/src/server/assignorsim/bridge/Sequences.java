@@ -11,7 +11,7 @@ import java.util.TreeSet;
 import java.util.function.Function;
 
 /**
- * Rebalances of a streams group whose processes join and leave: thousands a second, without a message for each.
+ * Rebalances of a streams group whose processes join and leave, without a message for each.
  *
  * <p>The counterpart of {@code assignors/sequences.py}, with the same outcomes.
  */
