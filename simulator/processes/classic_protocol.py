@@ -565,6 +565,7 @@ class ClassicProtocol:
         self._assigned_until_ms = known_until_ms
         self._await_refresh()
         decision: Decision | None = self._decide(instruction, known_until_ms)
+        self._received.note_decision()
         assert decision is not None
         leader_compute_ms = decision.leader_compute_ms
         if leader_compute_ms > self._configs.max_poll_interval_ms:

@@ -25,13 +25,21 @@ class ReceivedAssignment:
         self._context = context
         self.last = self.reported = self._joined = context.execution.assignment
         self._stopped: dict[tuple[int, int], Member] = {}
+        self._stopped_since_decision: list[Member] = []
+
+    def note_decision(self) -> None:
+        """Note that the next assignment is decided now, so that it is for the threads that run now."""
+        self._stopped_since_decision.clear()
 
     def update(self, of_all: Reconciliation, of_running: Reconciliation) -> None:
         """Note a new assignment.
 
-        `of_running`: that of the members that are up.
+        `of_running`: that of the members that are up. Of the others, only static ones receive it later.
         """
         self.last, self.reported = of_all.assignment, of_running.assignment
+        for member in self._stopped_since_decision:
+            if not self._context.is_static(member):
+                self.last = self.last.without_thread(self._context.fleet.row(member.client), member.thread)
         self._stopped.clear()
 
     def update_member(self, member: Member) -> None:
@@ -44,6 +52,7 @@ class ReceivedAssignment:
         row = self._context.fleet.row(member.client)
         self.reported = self.reported.without_thread(row, member.thread)
         self._stopped.setdefault((row, member.thread), member)
+        self._stopped_since_decision.append(member)
 
     def remove(self, member: Member) -> None:
         """Forget the assignment of a member that is removed, or has lost it; its next start is a new member."""
