@@ -98,6 +98,7 @@ def review(
     head_configs: Mapping[str, Any] | None = None,
     families: Sequence[str] = (),
     sequences: int = 0,
+    timing: bool = False,
     limits: CallLimits = DEFAULT_LIMITS,
     workers: int | None = None,
     spark: SparkSession | None = None,
@@ -118,6 +119,7 @@ def review(
         families: families to run; by default all.
         sequences: number of sequences of rebalances that both assignors run, too, as in `fuzz_sequences`; without
             configs.
+        timing: whether to time both assignors, which are in Java, at four sizes; without configs.
         limits: limits of custom assignors, as in `run`.
         workers: number of processes; by default one for each CPU. The results do not depend on it.
         spark: Spark session whose workers run the cases, instead of processes of this machine; with the same results.
@@ -128,7 +130,8 @@ def review(
 
     Raises:
         AssignorError: an assignor is unknown.
-        ValueError: a metric, suite, family or config is unknown, or other processes cannot build an assignor.
+        ValueError: a metric, suite, family or config is unknown, other processes cannot build an assignor, or one to
+            time is not in Java.
         OSError: a scenario cannot be read.
 
     Examples:
@@ -140,11 +143,14 @@ def review(
     from assignor_sim.junit import junit_tests
     from pipeline.review.case_runs import Reviewed
     from pipeline.review.run import run_review
+    from pipeline.review.timing import QUICK, WHOLE
     from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, own_cases, standard_suite
 
     _check(metrics, suite, families, FAMILY_DESCRIPTIONS)
     if sequences and (base_configs or head_configs):
         raise ValueError("sequences have no configs: each draws its number of standbys; leave one of both out")
+    if timing and (base_configs or head_configs):
+        raise ValueError("timing has no configs: all sizes have one standby; leave one of both out")
     files = list(scenarios)
     reviewed_base = Reviewed.of(base, base_configs or {}, limits)
     reviewed_head = Reviewed.of(head, head_configs or {}, limits)
@@ -157,6 +163,7 @@ def review(
         metrics,
         sequences=sequences,
         seed=seed,
+        timing=(QUICK if quick else WHOLE) if timing else None,
         workers=workers,
         spark=spark,
         on_progress=on_progress or (lambda text: None),
@@ -168,7 +175,7 @@ def review(
         origin = f"assignor-sim review --head {reviewed_head.label} --seed {seed}"
         tests = tuple(junit_tests(head, runs.sequences.smallest, origin).items())
         report = replace(report, sequences=runs.sequences, tests=tests)
-    return Review(report, runs.outcomes)
+    return Review(replace(report, timing=runs.timing), runs.outcomes)
 
 
 def _check(metrics: Sequence[str], suite: str, families: Sequence[str], known_families: Mapping[str, str]) -> None:

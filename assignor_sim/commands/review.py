@@ -293,6 +293,9 @@ def review(
     sequences: Annotated[
         int, typer.Option(help="Run N sequences of rebalances, too, as fuzz --sequences does.", min=0, metavar="N")
     ] = 0,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Time both assignors, in Java, at four sizes, and what they allocate.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the suite.", min=0)] = 1,
     metric: options.ComparedMetrics = None,
     fail_if_worse: Annotated[
@@ -348,6 +351,7 @@ def review(
                 head_configs=options.parse_configs("--head-config", head_config or ()),
                 families=family or (),
                 sequences=sequences,
+                timing=timing,
                 limits=limits_of_calls,
                 workers=workers,
                 spark=spark,

@@ -33,7 +33,8 @@ from assignors.model.group_spec import GroupSpec, MemberAssignment, MemberAssign
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence, SequenceOutcome
 from assignors.model.state import NO_LAG, ApplicationState
-from assignors.tasks.group_spec_assignor import GroupSpecAssignor
+from assignors.tasks.group_spec_assignor import GroupSpecAssignor, group_spec_of, topology_of
+from assignors.tasks.streams_group_sticky import members_of
 
 _MAX_CALLS: Final = 100_000
 """Number of calls whose times are kept: enough for the median of long sweeps."""
@@ -387,7 +388,14 @@ class JavaAssignor:
         """
         if self.java.interface == "coordinator":
             return GroupSpecAssignor(_CoordinatorCall(self.java, self.limits), self.order, self.members).assign(state)
-        return self._encoder.decode(state, self.java.call(self._encoder.encode(state), self.limits))
+        return self._encoder.decode(state, self.java.call(self.request(state), self.limits))
+
+    def request(self, state: ApplicationState) -> bytes:
+        """Return the request for an assignment of a state."""
+        if self.java.interface == "coordinator":
+            members = members_of(state, self.order, self.members)
+            return encode_group(self.java.key, group_spec_of(state, members), topology_of(state))
+        return self._encoder.encode(state)
 
     @property
     def can_run_sequences(self) -> bool:

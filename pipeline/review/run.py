@@ -9,10 +9,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from assignors.errors import CustomAssignorError
+from assignors.jvm.timing import TimingPlan
 from pipeline.fuzz.sequence_search import compare_sequences
 from pipeline.pool import Call, RunAll, run_pool
 from pipeline.review.case_runs import Reviewed, run_assignor, run_cases
 from pipeline.review.shrinking import shrink
+from pipeline.review.timing import compare_times
 from reports.analysis.review.outcomes import (
     INVARIANTS,
     AssignorOutcome,
@@ -21,6 +23,7 @@ from reports.analysis.review.outcomes import (
     ShrunkScenario,
 )
 from reports.analysis.review.sequences import SequenceComparison
+from reports.analysis.review.timing import TimedSize
 from scenarios.suite.documents import Document
 from scenarios.suite.standard import KNOWN_PROBLEMS, SCALE, SuiteCase
 
@@ -42,11 +45,13 @@ class ReviewRuns:
     Attributes:
         shrunk: the smallest scenario found for each invariant that the assignor under review violates.
         sequences: both assignors in sequences of rebalances; None if none was asked for.
+        timing: both assignors at several sizes; empty if they were not timed.
     """
 
     outcomes: tuple[CaseOutcome, ...]
     shrunk: tuple[ShrunkScenario, ...]
     sequences: SequenceComparison | None = None
+    timing: tuple[TimedSize, ...] = ()
 
 
 def run_review(
@@ -57,6 +62,7 @@ def run_review(
     *,
     sequences: int = 0,
     seed: int = 1,
+    timing: TimingPlan | None = None,
     workers: int | None = None,
     spark: SparkSession | None = None,
     on_progress: Callable[[str], None] = lambda text: None,
@@ -64,10 +70,11 @@ def run_review(
     """Run both assignors in all cases, and shrink the violations of the one under review.
 
     `metrics`: keys of the metrics to keep. `sequences`: number of sequences of rebalances, with their `seed`.
-    `workers`: number of processes; by default one for each CPU. The results do not depend on it. `spark`: the session
-    in whose workers the cases run; None to run them in processes of this machine. Returns the outcomes, the shrunk
-    scenarios and the sequences.
+    `timing`: how to time both, in Java; None not to. `workers`: number of processes; by default one for each CPU. The
+    results do not depend on it, except the times. `spark`: the session in whose workers the cases run; None to run them
+    in processes of this machine. Returns the outcomes, the shrunk scenarios, the sequences and the times.
     """
+    timed = () if timing is None else compare_times(base, head, timing, on_progress)
     with run_pool(workers, spark, on_progress) as run_all:
         outcomes = _run_in_chunks(run_all, cases, base, head, metrics, on_progress)
         violated = [one for one in INVARIANTS if any(o.head and o.head.violates(one) for o in outcomes)]
@@ -75,7 +82,7 @@ def run_review(
         candidates = [(invariant, _candidates(cases, outcomes, invariant)) for invariant in violated]
         found = sorted(run_all(partial(_shrink, head=head), candidates), key=lambda pair: pair[0])
         compared = compare_sequences(run_all, base, head, seed, sequences) if sequences else None
-    return ReviewRuns(tuple(outcomes), tuple(shrunk for _, shrunk in found if shrunk is not None), compared)
+    return ReviewRuns(tuple(outcomes), tuple(shrunk for _, shrunk in found if shrunk is not None), compared, timed)
 
 
 def _run_in_chunks(

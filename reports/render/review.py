@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reports.analysis.cells import UNKNOWN, Cell
+from reports.analysis.formatting import format_bytes
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import ComparisonVerdict
 from reports.analysis.review.outcomes import INVARIANTS, ShrunkScenario
@@ -88,6 +90,7 @@ def review_report(review: ReviewReport) -> Report:
         ReportSection("answer", "Conclusion", conclusion, leads=True),
         _invariants(review),
         _sequences(review),
+        _timing(review),
         *_metrics(review),
         ReportSection("notes", "Notes", [Points(_all_notes(review), "note")], has_heading=False),
         ReportSection("families", "Families", list(_families(review))),
@@ -190,6 +193,29 @@ def _sequences(review: ReviewReport) -> ReportSection:
         blocks.append(FoldedBlocks(f"JUnit test: {name}", [CodeLines(text.splitlines(), "java")], only=_FOLDED))
     sentence = f"Number of sequences with a violation, of {compared.sequences:,} in which processes join and leave."
     return ReportSection("sequences", "Sequences of rebalances", blocks, sentence=sentence)
+
+
+def _timing(review: ReviewReport) -> ReportSection:
+    """Return the time and the memory of an assignment at several sizes, if they were measured."""
+    if not review.timing:
+        return ReportSection("timing", "", [])
+    headers = ("tasks", "threads", "base", "head", "head ÷ base", "base memory", "head memory")
+    rows = [
+        [
+            *(f"{number:,}" for number in (one.tasks, one.threads)),
+            *(f"{fmean(ns) / 1_000:,.1f} µs" for ns in (one.base_ns, one.head_ns)),
+            f"{one.ratio:.2f} ({one.ratio_range[0]:.2f} to {one.ratio_range[1]:.2f})",
+            *(format_bytes(allocated) for allocated in (one.base_bytes, one.head_bytes)),
+        ]
+        for one in review.timing
+    ]
+    note = (
+        f"Mean of a call, in {counted(len(review.timing[0].base_ns), 'JVM')} of each assignor after warm-up; in "
+        "brackets, the extremes of two JVMs; memory: what a call allocates on the heap. A process has just left; half "
+        "of the tasks have state and a standby."
+    )
+    blocks: list[Block] = [_table("timing", headers, rows, numbers=range(len(headers))), Paragraph(note, "note")]
+    return ReportSection("timing", "Time and memory of an assignment", blocks)
 
 
 def _violation_lines(review: ReviewReport) -> list[str]:

@@ -218,6 +218,21 @@ public class Misbehaving implements TaskAssignor {
         }
     }
 
+    /** Takes two milliseconds and a mebibyte. */
+    public static final class Wasteful extends Misbehaving {
+        private static byte[] kept;
+
+        @Override
+        void misbehave(final ApplicationState state) {
+            kept = new byte[1 << 20];
+            try {
+                Thread.sleep(2);
+            } catch (final InterruptedException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+    }
+
     /** Not an assignor. */
     public static final class Nothing { }
 

@@ -30,6 +30,7 @@ from reports.analysis.review.outcomes import (
     ShrunkScenario,
 )
 from reports.analysis.review.sequences import SequenceComparison
+from reports.analysis.review.timing import TimedSize
 from reports.analysis.statistics import Floats, smallest_p
 from simulator.plurals import counted
 
@@ -173,6 +174,7 @@ class ReviewReport:
         shrunk: the smallest scenarios with violations.
         sequences: both assignors in sequences of rebalances; None if they were not run.
         tests: JUnit tests of the smallest sequences, as pairs of a file name and its text.
+        timing: both assignors at several sizes; empty if they were not timed. They differ from run to run.
     """
 
     base: str
@@ -187,6 +189,7 @@ class ReviewReport:
     shrunk: tuple[ShrunkScenario, ...] = ()
     sequences: SequenceComparison | None = None
     tests: tuple[tuple[str, str], ...] = ()
+    timing: tuple[TimedSize, ...] = ()
 
     @property
     def findings(self) -> list[FamilyFinding]:
@@ -367,6 +370,8 @@ def report_record(report: ReviewReport) -> dict[str, Any]:
         for family in report.families
     ]
     record["tests"] = [name for name, _ in report.tests]
+    if not report.timing:
+        del record["timing"]
     record["skipped"] = [{"case": case, "reason": reason} for case, reason in report.skipped]
     return record
 

@@ -84,6 +84,7 @@ public final class Server {
                 case "load" -> load(request);
                 case "assign" -> assignor(request).apply(request);
                 case "sequences" -> Sequences.run(assignor(request), request);
+                case "time" -> Timing.run(assignor(request), request);
                 default -> Map.of("peak_heap_bytes", peakHeapBytes());
             });
         } catch (final Throwable error) {

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
+import assignorsim.bridge.Stopwatch;
 import assignorsim.bridge.group.GroupRequest;
 import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
 import org.apache.kafka.coordinator.group.streams.assignor.GroupAssignment;
@@ -46,15 +47,15 @@ public final class GroupAssignor implements Function<Map<String, Object>, Map<St
             member.processId(), member.clientTags(), byTask(member.taskOffsets()), byTask(member.taskEndOffsets()))));
         final GroupSpecImpl spec = new GroupSpecImpl(group, request.configs);
         final TopologyDescriber topology = describer(request);
-        final long started = System.nanoTime();
+        final Stopwatch stopwatch = new Stopwatch();
         final GroupAssignment assignment = assignor.assign(spec, topology);
-        final long nanos = System.nanoTime() - started;
+        stopwatch.stop();
         if (assignment == null) {
             throw new NullPointerException("assign returned null");
         }
         final GroupRequest.Answer answer = new GroupRequest.Answer();
         assignment.members().forEach((id, given) -> answer.add(id, given.activeTasks(), given.standbyTasks()));
-        return answer.after(nanos);
+        return answer.after(stopwatch);
     }
 
     private static TopologyDescriber describer(final GroupRequest request) {

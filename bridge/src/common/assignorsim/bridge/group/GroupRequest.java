@@ -12,6 +12,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 
+import assignorsim.bridge.Stopwatch;
+
 /** A streams group and its topology in a request, and the form of the answer. */
 @SuppressWarnings("unchecked")
 public final class GroupRequest {
@@ -65,8 +67,11 @@ public final class GroupRequest {
             members.put(member, List.of(active, standby));
         }
 
-        public Map<String, Object> after(final long nanos) {
-            return Map.of("members", members, "nanos", nanos);
+        public Map<String, Object> after(final Stopwatch stopwatch) {
+            final Map<String, Object> answer = new HashMap<>();
+            answer.put("members", members);
+            stopwatch.putInto(answer);
+            return answer;
         }
     }
 

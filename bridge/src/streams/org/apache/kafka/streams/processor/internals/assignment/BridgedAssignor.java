@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
+import assignorsim.bridge.Stopwatch;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.TaskAssignor;
 
@@ -52,10 +53,10 @@ public final class BridgedAssignor implements Function<Map<String, Object>, Map<
         return entry;
     }
 
-    static Map<String, Object> answer(final List<Object> clients, final long nanos) {
+    static Map<String, Object> answer(final List<Object> clients, final Stopwatch stopwatch) {
         final Map<String, Object> answer = new HashMap<>();
         answer.put("clients", clients);
-        answer.put("nanos", nanos);
+        stopwatch.putInto(answer);
         return answer;
     }
 

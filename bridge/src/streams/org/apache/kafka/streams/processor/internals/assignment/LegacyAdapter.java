@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
+import assignorsim.bridge.Stopwatch;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.streams.processor.TaskId;
@@ -42,13 +43,13 @@ final class LegacyAdapter implements BridgedAssignor.Adapter {
         }
         final RackAwareTaskAssignor rackAware = rackAware(request, configs);
         final LegacyTaskAssignor assignor = newAssignor();
-        final long started = System.nanoTime();
+        final Stopwatch stopwatch = new Stopwatch();
         final boolean probing = assignor.assign(clients, tasks, stateful, rackAware, configs);
-        final long nanos = System.nanoTime() - started;
+        stopwatch.stop();
         final List<Object> entries = new ArrayList<>();
         clients.forEach((id, client) -> entries.add(BridgedAssignor.entry(
             id, client.activeTasks(), client.standbyTasks(), probing ? request.probingRebalanceIntervalMs() : null)));
-        return BridgedAssignor.answer(entries, nanos);
+        return BridgedAssignor.answer(entries, stopwatch);
     }
 
     private LegacyTaskAssignor newAssignor() {

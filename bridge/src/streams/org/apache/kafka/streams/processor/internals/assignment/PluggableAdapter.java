@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
+import assignorsim.bridge.Stopwatch;
 import org.apache.kafka.common.Cluster;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.TaskId;
@@ -40,9 +41,9 @@ final class PluggableAdapter implements BridgedAssignor.Adapter {
         final ApplicationState state = applicationState(request);
         final TaskAssignor assignor = newAssignor(request);
         final long before = System.currentTimeMillis();
-        final long started = System.nanoTime();
+        final Stopwatch stopwatch = new Stopwatch();
         final TaskAssignment assignment = assignor.assign(state);
-        final long nanos = System.nanoTime() - started;
+        stopwatch.stop();
         final long after = System.currentTimeMillis();
         if (assignment == null) {
             throw new NullPointerException("assign returned null");
@@ -59,7 +60,7 @@ final class PluggableAdapter implements BridgedAssignor.Adapter {
                 .orElse(null);
             entries.add(BridgedAssignor.entry(given.processId(), active, standby, delayMs));
         }
-        return BridgedAssignor.answer(entries, nanos);
+        return BridgedAssignor.answer(entries, stopwatch);
     }
 
     /** Returns a new assignor, as Kafka creates one for each rebalance. */
