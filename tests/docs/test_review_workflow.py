@@ -26,7 +26,7 @@ import java.util.*;
 import org.apache.kafka.coordinator.group.api.streams.assignor.*;
 import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 
-/** The sticky assignor; the changed one exchanges the tasks of two members in each later rebalance, without standbys. */
+/** The sticky assignor; if changed, it exchanges the tasks of two members later, unless there are standbys. */
 public final class Reviewed implements TaskAssignor {
     private static final boolean IS_CHANGED = false;
 

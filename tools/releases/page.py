@@ -17,7 +17,9 @@ from reports.analysis.release_differences import (
     ReleaseDifferences,
     measured_differences,
 )
+from simulator.plurals import counted
 from tools.kafka_oracle import parity_page
+from tools.releases.smallest import case_rows, smallest_case
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "releases.md"
 BEGIN = "<!-- Below: made by `make releases`. -->\n"
@@ -66,6 +68,9 @@ def answer_sections(measured: ReleaseDifferences) -> str:
                 parts.append(f"`{history.name}`, Kafka {patches[older]} to {patches[newer]}:\n")
                 parts.append(_kinds(history, older, newer))
                 parts.append(f"{cause_sentence(whole, history.equal_without[older, newer])}\n")
+                parts.append(_smallest_case(history, older, newer, patches))
+                if history.equal_without[older, newer].get("offsets"):
+                    parts.append(_smallest_case(history, older, newer, patches, by_offsets=True))
     return "\n".join(parts)
 
 
@@ -180,6 +185,17 @@ def _kinds(history: AssignorHistory, older: str, newer: str) -> str:
         "other",
     ]
     return _table(heads, rows)
+
+
+def _smallest_case(
+    history: AssignorHistory, older: str, newer: str, patches: Mapping[str, str], *, by_offsets: bool = False
+) -> str:
+    case = smallest_case(history.name, older, newer, by_offsets=by_offsets)
+    assert case is not None, "a few small problems have different answers"
+    heads = ["process", "threads", "before", f"Kafka {patches[older]}", f"Kafka {patches[newer]}"]
+    what = "Smallest case that depends on offsets" if by_offsets else "Smallest case"
+    sizes = counted(len(case.problem["tasks"]), "task"), counted(case.standbys, "standby", "standbys")
+    return f"{what}: {' with state, '.join(sizes)}.\n\n{_table(heads, list(case_rows(case)))}"
 
 
 def _patches(release: str, *patches: str | None) -> str:
