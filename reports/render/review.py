@@ -199,23 +199,27 @@ def _timing(review: ReviewReport) -> ReportSection:
     """Return the time and the memory of an assignment at several sizes, if they were measured."""
     if not review.timing:
         return ReportSection("timing", "", [])
-    headers = ("tasks", "threads", "base", "head", "head ÷ base", "base memory", "head memory")
+    headers = ("tasks", "threads", "base", "head", "ratio", "base memory", "head memory")
     rows = [
         [
             *(f"{number:,}" for number in (one.tasks, one.threads)),
-            *(f"{fmean(ns) / 1_000:,.1f} µs" for ns in (one.base_ns, one.head_ns)),
-            f"{one.ratio:.2f} ({one.ratio_range[0]:.2f} to {one.ratio_range[1]:.2f})",
+            *(_duration(fmean(ns)) for ns in (one.base_ns, one.head_ns)),
+            f"{one.ratio:.2f} ({one.ratio_range[0]:.2f}–{one.ratio_range[1]:.2f})",
             *(format_bytes(allocated) for allocated in (one.base_bytes, one.head_bytes)),
         ]
         for one in review.timing
     ]
     note = (
-        f"Mean of a call, in {counted(len(review.timing[0].base_ns), 'JVM')} of each assignor after warm-up; in "
-        "brackets, the extremes of two JVMs; memory: what a call allocates on the heap. A process has just left; half "
-        "of the tasks have state and a standby."
+        f"base, head: mean of a call, in {counted(len(review.timing[0].base_ns), 'JVM')} of each assignor after "
+        "warm-up; ratio: head ÷ base, in brackets the extremes of two JVMs; memory: what a call allocates on the heap. "
+        "A process has just left; half of the tasks have state and a standby."
     )
     blocks: list[Block] = [_table("timing", headers, rows, numbers=range(len(headers))), Paragraph(note, "note")]
     return ReportSection("timing", "Time and memory of an assignment", blocks)
+
+
+def _duration(ns: float) -> str:
+    return f"{ns / 1e3:.3g} µs" if ns < 1e6 else f"{ns / 1e6:.3g} ms"
 
 
 def _violation_lines(review: ReviewReport) -> list[str]:
