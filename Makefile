@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check gate certify bridge bench performance spark-cluster \
-	parity parity-brokers parity-consumers parity-groups leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
+	parity parity-brokers parity-consumers parity-groups kafka-tests leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -129,6 +129,9 @@ HISTORIES := 1000
 
 parity-groups: .venv ## Compare the model of the group coordinator with the released ones on random histories (HISTORIES=1000 SEED=1; needs Maven)
 	.venv/bin/python -m tests.group_histories compare --histories $(HISTORIES) --seed $(SEED)
+
+kafka-tests: .venv ## Run Kafka's own unit tests of assignment with this project's answers, for each release (half an hour; needs Maven)
+	.venv/bin/python -m tests.kafka_tests $(ARGS)
 
 leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark/leaderboard.md (15 minutes on 2 cores; needs Maven)
 	.venv/bin/python -m tools.leaderboard all $(ARGS)

@@ -28,6 +28,11 @@ JUNIT_CONSOLE: Final = Dependency("org.junit.platform:junit-platform-console-sta
 """It has the same release of JUnit in it, and runs tests from a shell."""
 
 
+MOCKITO: Final = Dependency("org.mockito:mockito-junit-jupiter:5.20.0")
+HAMCREST: Final = Dependency("org.hamcrest:hamcrest:3.0")
+LOG4J: Final = Dependency("org.apache.logging.log4j:log4j-slf4j-impl:2.25.3")
+"""What Kafka's unit tests use; Mockito brings Byte Buddy, which changes classes."""
+
 HADOOP: Final = "3.5.0"
 """The release of Hadoop in PySpark; the versions of AWS's and of BouncyCastle's artifacts are those of its project."""
 
@@ -115,6 +120,28 @@ def streams_oracle(kafka: str) -> JavaProgram:
     that all its modules have this version, whichever one Kafka depends on.
     """
     return JavaProgram(f"kafka-oracle-{kafka}", (_TOOLS / "kafka_oracle",), (JACKSON, _kafka("kafka-streams", kafka)))
+
+
+KAFKA_TESTS: Final = {"3.8": "3.8.1", "3.9": "3.9.2", "4.0": "4.0.2", "4.1": "4.1.2", "4.2": "4.2.1", "4.3": "4.3.1"}
+"""The newest version of each release whose unit tests are published: those of 4.2.2 and 4.4.0 are not."""
+
+
+def kafka_tests(kafka: str) -> JavaProgram:
+    """Return Kafka's own unit tests of assignment, with the program that runs them."""
+    return JavaProgram(
+        f"kafka-tests-{kafka}",
+        (_TOOLS.parent / "bridge" / "src" / "kafka_tests",),
+        (
+            JACKSON,
+            _kafka("kafka-streams", kafka),
+            Dependency(f"org.apache.kafka:kafka-streams:{kafka}", classifier="test"),
+            Dependency(f"org.apache.kafka:kafka-clients:{kafka}", classifier="test"),
+            JUNIT_CONSOLE,
+            MOCKITO,
+            HAMCREST,
+            LOG4J,
+        ),
+    )
 
 
 def group_oracle(kafka: str) -> JavaProgram:

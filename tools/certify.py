@@ -62,6 +62,7 @@ STEPS: Mapping[str, Sequence[str]] = {
         for kafka in CLIENTS
     },
     "parity-groups": ("parity-groups", "HISTORIES=10000"),
+    "kafka-tests": ("kafka-tests",),
     "wheel-test": ("wheel-test",),
 }
 """Arguments of make by name of the step. Four rounds of each group of a broker are compared."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -69,6 +70,7 @@ def figures(result: RunResult) -> Mapping[str, str]:
     )[DEFAULT]
     return {
         "recorded": f"{recorded_problems():,}",
+        "kafka_tests": passed_tests(),
         "predicted": predicted("number of rebalances"),
         "placed": predicted("tasks by process"),
         "problems": str(len(problem_scenarios())),
@@ -85,6 +87,14 @@ def recorded_problems() -> int:
     """Return the number of problems whose answers by Kafka's own classes are stored."""
     folder = ROOT / "tests" / "parity" / "data"
     return sum(len(gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()) for name in RECORDED)
+
+
+def passed_tests() -> str:
+    """Return how many of Kafka's unit tests that ask for an answer pass, in all releases."""
+    of_releases = json.loads((ROOT / "tests" / "kafka_tests" / "results.json").read_text(encoding="utf-8")).values()
+    classes = [counts for of in of_releases for counts in of["classes"].values()]
+    asking, failing = sum(counts[1] for counts in classes), sum(counts[0] - counts[2] for counts in classes)
+    return f"{asking - failing:,} of {asking:,}"
 
 
 def predicted(dimension: str) -> str:

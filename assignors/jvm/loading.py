@@ -48,7 +48,7 @@ _DEPENDENCY: Final = """
     <dependency>
       <groupId>{0}</groupId>
       <artifactId>{1}</artifactId>
-      <version>{2}</version>
+      <version>{2}</version>{classifier}
       <exclusions>{exclusions}
       </exclusions>
     </dependency>"""
@@ -66,10 +66,12 @@ class Dependency:
     Attributes:
         coordinates: `group:artifact:version`.
         without: dependencies of its own that are left out, as `group:artifact`; `*` is any.
+        classifier: which of the artifact's jars, such as `test`; empty for the main one.
     """
 
     coordinates: str
     without: tuple[str, ...] = ()
+    classifier: str = ""
 
     def __str__(self) -> str:
         return " ".join(self.coordinates.split(":")[1:])
@@ -105,7 +107,8 @@ def jars_of(dependencies: Sequence[Dependency]) -> tuple[str, ...]:
 
 def _entry(dependency: Dependency) -> str:
     exclusions = "".join(_EXCLUSION.format(*name.split(":")) for name in dependency.without)
-    return _DEPENDENCY.format(*dependency.coordinates.split(":"), exclusions=exclusions)
+    classifier = f"\n      <classifier>{dependency.classifier}</classifier>" if dependency.classifier else ""
+    return _DEPENDENCY.format(*dependency.coordinates.split(":"), exclusions=exclusions, classifier=classifier)
 
 
 def _cache_folder() -> Path:

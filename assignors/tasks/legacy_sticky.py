@@ -58,15 +58,14 @@ class LegacySticky(RecordedAssignor):
         Raises:
             KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
-        placement = place_sticky(
-            state, self.order, preserve_actives=False, rack_aware=can_enable(state), recorder=recorder
-        )
+        caller = CallerCollections.of(state, self.order)
+        placement = place_sticky(state, caller, preserve_actives=False, rack_aware=can_enable(state), recorder=recorder)
         return placement.columns(None).to_assignment(state)
 
 
 def place_sticky(
     state: ApplicationState,
-    order: CollectionOrder,
+    caller: CallerCollections,
     *,
     preserve_actives: bool,
     rack_aware: bool,
@@ -74,14 +73,13 @@ def place_sticky(
 ) -> TaskPlacement:
     """Place all tasks as the legacy assignor does.
 
-    `order`: see `LegacySticky`; `preserve_actives` says whether previous active tasks stay on their clients regardless
-    of balance; `rack_aware` says whether to optimize for racks. Raises IllegalStateError if no thread can run tasks, or
-    a task to optimize reads no partition.
+    `caller`: the orders of the caller's collections; `preserve_actives` says whether previous active tasks stay on
+    their clients regardless of balance; `rack_aware` says whether to optimize for racks. Raises IllegalStateError if no
+    thread can run tasks, or a task to optimize reads no partition.
     """
     num_threads = int(state.clients.threads.sum())
     if num_threads == 0:
         raise IllegalStateError("`totalCapacity` should never be zero.")
-    caller = CallerCollections.of(state, order)
     placement = TaskPlacement(state)
     stickiness = Stickiness(placement, caller, caller.clients, recorder, prefers_threads=True)
     capacity = shares_rounded_down(placement.threads, len(state.tasks))
@@ -138,6 +136,7 @@ class FallbackPrior(RecordedAssignor):
         Raises:
             KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
-        placement = place_sticky(state, self.order, preserve_actives=True, rack_aware=False, recorder=recorder)
+        caller = CallerCollections.of(state, self.order)
+        placement = place_sticky(state, caller, preserve_actives=True, rack_aware=False, recorder=recorder)
         followup_ms = state.assignment_configs.probing_rebalance_interval_ms
         return placement.columns(followup_ms).to_assignment(state)

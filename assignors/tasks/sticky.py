@@ -8,7 +8,7 @@ Source: `org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar, Final
 
@@ -199,11 +199,19 @@ class Sticky(RecordedAssignor):
             DivisionByZeroError: no client has a thread.
             NullPointerError: there are tasks, but no client (from 4.4 on).
         """
+        caller = CallerCollections.of(state, self.order).with_hashed_clients()
+        with_changelog = np.flatnonzero(state.tasks.changelog.counts()).tolist()
+        return self.assign_in_order(state, replace(caller, stateful_tasks=with_changelog), recorder)
+
+    def assign_in_order(self, state: ApplicationState, caller: CallerCollections, recorder: Recorder) -> TaskAssignment:
+        """Assign as `assign_recorded`.
+
+        `caller`: the orders of the collections of KIP-924's state; `stateful_tasks` are those with a changelog.
+        """
         if int(state.clients.threads.sum()) == 0 and (len(state.clients) or not self._rounds_shares_up):
             raise DivisionByZeroError("/ by zero")
         if not len(state.clients) and len(state.tasks):
             raise NullPointerError('the return value of "java.util.Map.get(Object)" is null')
-        caller = CallerCollections.of(state, self.order).with_hashed_clients()
         placement = TaskPlacement(state)
         candidates = in_hash_order(caller.clients, caller.client_hashes)
         stickiness = Stickiness(placement, caller, candidates, recorder, prefers_threads=False)
@@ -213,7 +221,7 @@ class Sticky(RecordedAssignor):
         _optimize_actives(placement, caller.clients, recorder)
         stickiness.follow_moves(placed)
         num_standby_replicas = state.assignment_configs.num_standby_replicas
-        stickiness.place_standbys(np.flatnonzero(state.tasks.changelog.counts()).tolist(), num_standby_replicas)
+        stickiness.place_standbys(caller.stateful_tasks, num_standby_replicas)
         if num_standby_replicas > 0:
             weights = STICKY_WEIGHTS.configured(state.assignment_configs)
             optimize_rack_aware_standby_tasks(placement, caller.clients, weights, recorder)

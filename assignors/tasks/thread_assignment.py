@@ -76,14 +76,14 @@ def assign_to_threads(
     """
     order = _pluggable_order if pluggable else _built_in_order
     load = [0] * len(previous)
-    stateful = _distribute(client.stateful, load, previous, lags, lambda: order(client, _STATEFUL, hashes))
-    standby = _distribute(client.standby, load, previous, lags, lambda: order(client, _STANDBY, hashes))
-    stateless = _distribute(client.stateless, load, (), lags, lambda: order(client, _STATELESS, hashes))
+    stateful = distribute(client.stateful, load, previous, lags, lambda: order(client, _STATEFUL, hashes))
+    standby = distribute(client.standby, load, previous, lags, lambda: order(client, _STANDBY, hashes))
+    stateless = distribute(client.stateless, load, (), lags, lambda: order(client, _STATELESS, hashes))
     active = [sorted(kept + assigned) for kept, assigned in zip(stateful, stateless, strict=True)]
     return ThreadTasks(active, [sorted(tasks) for tasks in standby])
 
 
-def _distribute(
+def distribute(
     tasks: Sequence[int],
     load: list[int],
     previous: Sequence[Sequence[int]],
