@@ -11,6 +11,7 @@ from assignors import registry
 from assignors.errors import CustomAssignorError
 from assignors.jvm.assignor import JavaAssignor
 from assignors.jvm.timing import TimingPlan, time_calls
+from assignors.kafka_releases import BROKERS, CLIENTS
 from pipeline.review.timing import SIZES, timed_state
 from tests.bridge.test_review import reference
 
@@ -18,7 +19,8 @@ pytestmark = pytest.mark.kafka
 
 PLAN = TimingPlan(forks=1, warmup_ms=1, iterations=2, iteration_ms=5)
 STATES = [timed_state(*size) for size in SIZES[:2]]
-BROKERS = "java:kafka-group-coordinator@{}:sticky"
+STICKY = {release: f"java:kafka-group-coordinator@{version}:sticky" for release, version in BROKERS.items()}
+HIGH_AVAILABILITY = f"java:kafka-streams@{CLIENTS['4.3']}:ha"
 
 
 def made(name: str) -> JavaAssignor:
@@ -34,7 +36,7 @@ def test_time_and_memory_of_an_assignor_are_measured(jar: Path) -> None:
         assert min(calls.allocated_bytes) >= 2**20
 
 
-@pytest.mark.parametrize("name", [BROKERS.format("4.3.1"), BROKERS.format("4.4.0"), "java:kafka-streams@4.3.1:ha"])
+@pytest.mark.parametrize("name", [STICKY["4.3"], STICKY["4.4"], HIGH_AVAILABILITY])
 def test_assignors_of_brokers_and_of_clients_are_timed(name: str) -> None:
     small, large = time_calls(made(name), STATES, PLAN)
     assert 0 < min(small.allocated_bytes) < min(large.allocated_bytes)
@@ -48,7 +50,7 @@ def test_an_assignor_that_throws_is_an_error(jar: Path) -> None:
 
 def test_only_assignors_in_java_are_timed() -> None:
     with pytest.raises(ValueError, match="high_availability is not in Java"):
-        sim.review("java:kafka-streams@4.3.1:ha", "high_availability", timing=True, families=["cold"], quick=True)
+        sim.review(HIGH_AVAILABILITY, "high_availability", timing=True, families=["cold"], quick=True)
     with pytest.raises(ValueError, match="timing has no configs"):
         sim.review("high_availability", timing=True, head_configs={"num.standby.replicas": 1})
 
@@ -63,8 +65,6 @@ def test_a_timed_application_has_lost_a_process_and_is_valid() -> None:
 
 @pytest.mark.slow
 def test_a_review_has_the_times_at_all_sizes() -> None:
-    reviewed = sim.review(
-        BROKERS.format("4.4.0"), BROKERS.format("4.3.1"), timing=True, families=["cold"], quick=True, workers=1
-    )
+    reviewed = sim.review(STICKY["4.4"], STICKY["4.3"], timing=True, families=["cold"], quick=True, workers=1)
     assert [size.tasks for size in reviewed.report.timing] == [tasks for tasks, _, _ in SIZES]
     assert "Time and memory of an assignment" in str(reviewed)

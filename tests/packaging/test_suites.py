@@ -67,7 +67,11 @@ def test_each_file_is_run_by_one_target() -> None:
 
 def test_every_target_of_tests_is_called() -> None:
     targets = set(
-        re.findall(r"^((?:test|parity)[a-z-]*|lint|types|layers|docs-build|javascript|wheel-test): ", MAKEFILE, re.M)
+        re.findall(
+            r"^((?:test|parity)[a-z-]*|kafka-tests|lint|types|layers|docs-build|javascript|wheel-test): ",
+            MAKEFILE,
+            re.M,
+        )
     )
     assert {"test", "test-answers", "parity", "parity-brokers"} < targets
     assert targets == {target for target, *_ in STEPS.values()}
