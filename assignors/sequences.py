@@ -60,6 +60,18 @@ def violations_in(sequence: MembershipSequence, make: MakeAssignor) -> Iterator[
             yield violation
 
 
+def states_in(sequence: MembershipSequence, make: MakeAssignor) -> list[ApplicationState]:
+    """Return the state of each rebalance of a sequence, up to the last one that shows a violation."""
+    states: list[ApplicationState] = []
+    end = 0
+    for violation, rebalance in _rebalances(sequence, make()):
+        if rebalance is not None and (not states or rebalance.state is not states[-1]):
+            states.append(rebalance.state)
+        if violation is not None:
+            end = len(states)
+    return states[:end]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rebalance:
     state: ApplicationState

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from inspect import signature
 from typing import Annotated, Any, Final, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from assignors import registry
@@ -31,7 +32,7 @@ from assignors.model.consumer_group import (
     SubscriptionType,
 )
 from assignors.model.ids import ProcessId, TaskId, TopicId, TopicPartition
-from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from assignors.model.state import UNKNOWN_THREAD, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.rack_aware import rack_costs
 from simulator.results.schema_checks import SchemaError, check_record, read_json
 
@@ -265,6 +266,7 @@ class _Client(_ProblemModel):
     task_offsets: dict[str, Offset] = {}
     task_end_offsets: dict[str, Offset] = {}
     instance_id: str | None = None
+    previous_threads: list[list[str]] = []
 
 
 class _ProblemDocument(_ProblemModel):
@@ -282,18 +284,28 @@ def parse_problem(problem: Json) -> ApplicationState:
     Raises ConfigError if Kafka rejects a config value, and ValueError if the problem does not conform to the schema.
     """
     document = check_record(_ProblemDocument, problem)
-    return ApplicationState.of(
+    state = ApplicationState.of(
         tasks=[_parse_task(task, document.partition_racks) for task in document.tasks],
         clients=[_parse_client(client) for client in document.clients],
         configs=_parse_configs(document.configs),
     )
+    if not any(client.previous_threads for client in document.clients):
+        return state
+    threads = np.full(state.lags.shape, UNKNOWN_THREAD, dtype=np.int64)
+    for client in document.clients:
+        column = state.row_of_client[ProcessId.parse(client.process_id)]
+        if len(client.previous_threads) > client.threads:
+            raise ValueError(f"client {client.process_id} has fewer threads than previous_threads")
+        for thread, names in enumerate(client.previous_threads):
+            rows = [state.row_of_task.get(TaskId.parse(name)) for name in names]
+            threads[[row for row in rows if row is not None], column] = thread
+    return replace(state, previous_thread=threads)
 
 
 def problem_document(state: ApplicationState, id_: str, assignor: str) -> dict[str, Any]:
     """Return a state as a problem in JSON, from which `parse_problem` builds an equal state.
 
-    Threads of previous tasks are left out, since problems do not have them. Tasks and clients are in the order in which
-    the caller of Kafka's assignors lists them.
+    Tasks and clients are in the order in which the caller of Kafka's assignors lists them.
     """
     tasks, clients = list(state.all_tasks.values()), list(state.kafka_streams_states.values())
     task_order, client_order = state.task_insertion_order, state.client_insertion_order
@@ -313,12 +325,24 @@ def problem_document(state: ApplicationState, id_: str, assignor: str) -> dict[s
         },
         "tasks": [_task_document(tasks[row]) for row in _listed(task_order, len(tasks))],
         "partition_racks": racks,
-        "clients": [_client_document(clients[row]) for row in _listed(client_order, len(clients))],
+        "clients": [
+            _client_document(clients[row]) | _previous_threads(state, row)
+            for row in _listed(client_order, len(clients))
+        ],
     }
 
 
 def _listed(order: IntArray | None, count: int) -> list[int]:
     return list(range(count)) if order is None else order.tolist()
+
+
+def _previous_threads(state: ApplicationState, column: int) -> dict[str, Any]:
+    """Return the tasks that each thread of a client held; nothing if no thread of a task is known."""
+    if state.previous_thread is None or (state.previous_thread == UNKNOWN_THREAD).all():
+        return {}
+    held = state.previous_thread[:, column]
+    threads = range(int(state.clients.threads[column]))
+    return {"previous_threads": [[str(state.tasks.ids[row]) for row in np.flatnonzero(held == one)] for one in threads]}
 
 
 def _task_document(task: TaskInfo) -> dict[str, Any]:

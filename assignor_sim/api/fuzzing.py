@@ -15,7 +15,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import COST, FuzzReport, fuzz_record, violation_records
-from reports.analysis.review.sequences import SequenceReport, sequence_record, sequence_records
+from reports.analysis.review.sequences import SequenceReport, problem_files, sequence_record, sequence_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,8 +149,11 @@ class SequenceFuzzing:
         """Return the result as JSON values."""
         return {**sequence_record(self.report), "tests": list(self.tests)}
 
-    def save_tests(self, folder: str | os.PathLike[str]) -> None:
-        """Write the tests into a folder, which is created if it is missing.
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the tests, and the rebalances of each smallest sequence as problems, into a folder.
+
+        Args:
+            folder: created if it does not exist.
 
         Raises:
             OSError: a file cannot be written.
@@ -158,8 +161,12 @@ class SequenceFuzzing:
         from assignor_sim.text_files import write_text
 
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for name, text in self.tests.items():
+        for name, text in self.files().items():
             write_text(Path(folder) / name, text)
+
+    def files(self) -> dict[str, str]:
+        """Return the texts of the files that `save` writes, by name."""
+        return {**self.tests, **problem_files(self.report.violations)}
 
     def __str__(self) -> str:
         from reports.render.fuzz import sequences_report

@@ -49,14 +49,14 @@ def fuzz(
         int | None,
         typer.Option(help="Instead of scenarios, search N sequences of rebalances, unsimulated.", min=1, metavar="N"),
     ] = None,
-    junit: Annotated[
-        Path | None,
-        typer.Option(help="With --sequences: folder for a JUnit test of each violated invariant.", metavar="DIR"),
-    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 1,
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Folder of the found cases and kept inputs; an existing one is continued.", metavar="DIR"),
+        typer.Option(
+            help="Folder of the found cases and kept inputs; an existing one is continued. With --sequences: problem "
+            "files and JUnit tests of the found cases.",
+            metavar="DIR",
+        ),
     ] = None,
     objective: Annotated[
         str, typer.Option(help="Key of the metric whose highest value is searched.", metavar="METRIC")
@@ -79,13 +79,11 @@ def fuzz(
     from reports.render.fuzz import fuzz_report
 
     if sequences is not None:
-        scenario_options = (config, cases, corpus, None if objective == "cost_above_bound" else objective)
+        scenario_options = (config, cases, None if objective == "cost_above_bound" else objective)
         if any(value is not None for value in scenario_options):
-            exit_with_error("--sequences has no scenarios, so no --config, --cases, --corpus or --objective")
-        _fuzz_sequences(assignor, sequences, until, seed, limits, workers, junit, format_)
+            exit_with_error("--sequences has no scenarios, so no --config, --cases or --objective")
+        _fuzz_sequences(assignor, sequences, until, seed, limits, workers, corpus, format_)
         return
-    if junit is not None:
-        exit_with_error("--junit needs --sequences")
     with exit_on_error(ValueError, OSError):
         until_s = options.parse_seconds("--until", until)
         try:
@@ -118,18 +116,17 @@ def _fuzz_sequences(
     seed: int,
     limits: CallLimits,
     workers: int | None,
-    junit: Path | None,
+    corpus: Path | None,
     format_: options.OutputFormat,
 ) -> None:
     from assignor_sim.api.fuzzing import fuzz_sequences
-    from assignor_sim.junit import junit_target
     from reports.analysis.text import listed
     from reports.render.fuzz import sequences_report
 
     with exit_on_error(ValueError, OSError):
         until_s = options.parse_seconds("--until", until)
-        if junit is not None and junit_target(assignor) is None:
-            exit_with_error("--junit: only for assignors of group coordinators in Java, such as streams_group_sticky")
+        if corpus is not None:
+            corpus.mkdir(parents=True, exist_ok=True)  # An error comes before the search.
         with show_progress() as on_progress:
             found = fuzz_sequences(
                 assignor,
@@ -140,11 +137,11 @@ def _fuzz_sequences(
                 workers=workers,
                 on_progress=on_progress,
             )
-        if junit is not None:
-            found.save_tests(junit)
+        if corpus is not None:
+            found.save(corpus)
     options.print_report(format_, sequences_report(found.report), found.record)
-    if junit is not None and found.tests:
-        print_remark("note", f"wrote {listed(list(found.tests))} to {junit}")
+    if corpus is not None and found.found:
+        print_remark("note", f"wrote {listed(list(found.files()))} to {corpus}")
     if found.found:
         raise typer.Exit(DIFFERENT)
 

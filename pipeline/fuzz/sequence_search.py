@@ -6,9 +6,10 @@ depends on the number of processes nor on the clock, which only ends the search 
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -19,14 +20,16 @@ from uuid import UUID
 
 from assignors import registry
 from assignors.contract import MakeAssignor
-from assignors.errors import CustomAssignorError
+from assignors.errors import AssignorError, CustomAssignorError
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import TaskAssignor
 from assignors.model.sequence import MembershipSequence, SequenceOutcome
-from assignors.sequences import run_sequences, violations_in
+from assignors.model.state import ApplicationState
+from assignors.sequences import run_sequences, states_in, violations_in
 from pipeline.pool import Call, RunAll, process_pool
 from pipeline.review.case_runs import Reviewed
 from reports.analysis.review.sequences import FoundSequence, SequenceComparison, SequenceCount, SequenceReport
+from scenarios.problems import problem_document
 from simulator.plurals import counted
 
 _PART: Final = 500
@@ -35,6 +38,9 @@ _PART: Final = 500
 _MAX_SHRINKINGS: Final = 20_000
 _RELABELINGS: Final = 50
 _FIGURES: Final = ("uneven", "uneven_stateful")
+
+Smallest = tuple[MembershipSequence, str, tuple[str, ...]]
+"""A smallest sequence, what the assignor did in it, and its rebalances as lines of a problem file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +131,8 @@ def run_part(seed: int, numbers: range, reviewed: Reviewed) -> _Tally:
     return tally
 
 
-def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> tuple[MembershipSequence, str]:
-    """Return a smallest sequence with a violation, and what the assignor did.
+def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> Smallest:
+    """Return a smallest sequence with a violation, what the assignor did, and the rebalances as problems.
 
     `found`: the number of a sequence, and the invariant that it violates. Where no smaller sequence has the violation,
     other process ids are tried, on which ties depend.
@@ -148,7 +154,19 @@ def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> tupl
             break
         sequence = violating
     messages = (one.message for one in violations_in(sequence, make) if one.invariant == invariant)
-    return sequence, next(messages, "did not recur when the sequence was run alone")
+    message = next(messages, "did not recur when the sequence was run alone")
+    return sequence, message, _problems(states_in(sequence, make), invariant, reviewed)
+
+
+def _problems(states: Sequence[ApplicationState], invariant: str, reviewed: Reviewed) -> tuple[str, ...]:
+    """Return the states as lines of a problem file, which names an assignor of this project of the same kind."""
+    try:
+        name = registry.find(reviewed.name).name
+    except AssignorError:
+        in_streams_groups = registry.resolve(reviewed.assignor).info.in_streams_groups
+        name = "streams_group_sticky" if in_streams_groups else "high_availability"
+    documents = (problem_document(state, f"{invariant}/{number}", name) for number, state in enumerate(states, start=1))
+    return tuple(json.dumps(document) for document in documents)
 
 
 def _with_other_ids(sequence: MembershipSequence, draw: Random) -> MembershipSequence:
@@ -206,14 +224,14 @@ def search_sequences(
         invariants = sorted(tally.violated)
         found = [(tally.smallest[invariant][1], invariant) for invariant in invariants]
         shrink = partial(_ask, pool.call, find_smallest, options.seed, reviewed=reviewed)
-        smallest = [sequence for _, sequence in sorted(pool.map(shrink, found), key=itemgetter(0))]
+        smallest = [small for _, small in sorted(pool.map(shrink, found), key=itemgetter(0))]
     return SequenceReport(
         assignor=reviewed.label,
         seed=options.seed,
         sequences=done,
         violations=tuple(
-            _found(invariant, message, tally.violated[invariant], number, sequence)
-            for (number, invariant), (sequence, message) in zip(found, smallest, strict=True)
+            _found(invariant, tally.violated[invariant], number, small)
+            for (number, invariant), small in zip(found, smallest, strict=True)
         ),
         uneven=tally.uneven["uneven"],
         worst_uneven=tally.worst["uneven"],
@@ -252,8 +270,8 @@ def compare_sequences(run_all: RunAll, base: Reviewed, head: Reviewed, seed: int
             for key in sorted({*getattr(of_base, kind), *getattr(of_head, kind)})
         ),
         tuple(
-            _found(invariant, message, only_head.violated[invariant], number, sequence)
-            for (number, invariant), (_, (sequence, message)) in zip(found, smallest, strict=True)
+            _found(invariant, only_head.violated[invariant], number, small)
+            for (number, invariant), (_, small) in zip(found, smallest, strict=True)
         ),
     )
 
@@ -283,7 +301,8 @@ def _ask_for_smallest(call: Call, found: tuple[int, str], *, seed: int, head: Re
     return _ask(call, find_smallest, seed, found, reviewed=head)
 
 
-def _found(invariant: str, message: str, count: int, number: int, sequence: MembershipSequence) -> FoundSequence:
+def _found(invariant: str, count: int, number: int, small: Smallest) -> FoundSequence:
+    sequence, message, problems = small
     return FoundSequence(
         invariant,
         message,
@@ -293,6 +312,7 @@ def _found(invariant: str, message: str, count: int, number: int, sequence: Memb
         sequence.processes,
         sequence.standbys,
         sequence.rounds,
+        problems,
     )
 
 

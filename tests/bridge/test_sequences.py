@@ -61,7 +61,7 @@ def test_outcomes_are_those_of_the_released_assignor(release: str, patch: str) -
 def test_junit_test_fails_on_the_released_assignor(release: str, tmp_path: Path) -> None:
     fuzzing = fuzz_sequences(f"java:group-coordinator@{BROKERS[release]}:sticky", sequences=300, workers=1)
     [test] = fuzzing.tests
-    fuzzing.save_tests(tmp_path)
+    fuzzing.save(tmp_path)
     printed = run_junit(tmp_path, release)
     assert re.search(r"\[ +1 tests failed +\]", printed), printed
     assert "AssertionFailedError: expected: <{" in printed, printed
@@ -88,7 +88,7 @@ def test_junit_test_fails_if_a_later_rebalance_is_wrong(
     fuzzing = fuzz_sequences(f"java:org.example.LaterWrong${name}@{later_wrong}", sequences=40, workers=1)
     [violation] = [item for item in fuzzing.report.violations if item.invariant == invariant]
     assert len(violation.rounds) == 1  # The unchanged rebalance after it is the wrong one.
-    replace(fuzzing, tests={test: fuzzing.tests[test]}).save_tests(tmp_path)
+    replace(fuzzing, tests={test: fuzzing.tests[test]}).save(tmp_path)
     printed = run_junit(tmp_path, NEWEST, later_wrong)
     assert re.search(r"\[ +1 tests failed +\]", printed), printed
     assert message in printed, printed
@@ -115,7 +115,7 @@ def test_known_cycle_of_the_newest_release_is_found_and_its_junit_test_fails(tmp
     invariants = {violation.invariant for violation in fuzzing.report.violations}
     assert "no_oscillation" in invariants, "KAFKA-21166"
     test = "ShouldSettleIfNothingChangesTest.java"
-    replace(fuzzing, tests={test: fuzzing.tests[test]}).save_tests(tmp_path)
+    replace(fuzzing, tests={test: fuzzing.tests[test]}).save(tmp_path)
     printed = run_junit(tmp_path, NEWEST)
     assert "AssertionFailedError: still changes the assignment" in printed, printed
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import assignor_sim as sim
+from assignors.contract import compute, is_same
+from assignors.java.hash_order import CollectionOrder
 from assignors.model.sequence import MembershipSequence
 from assignors.sequences import run_sequences, violations_in
 from assignors.tasks.high_availability import HighAvailability
@@ -19,6 +21,7 @@ from reports.analysis.review.sequences import FoundSequence, SequenceComparison,
 from reports.render.fuzz import sequences_report
 from reports.render.report_formats import report_csv, report_markdown, report_text
 from reports.render.review import review_report
+from scenarios.problems import parse_problem, read_problems, solve_problem
 from tests.assignor_sim.conftest import InProcessShell
 from tests.contract import broken_assignors
 from tests.counts import few_or
@@ -113,27 +116,45 @@ def test_report_fits_a_terminal_and_names_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--sequences", "9", "--cases", "3"), "--sequences has no scenarios, so no --config, --cases, --corpus"),
-        (("--junit", "x"), "--junit needs --sequences"),
-        (("--sequences", "9", "--junit", "x"), "--junit: only for assignors of group coordinators in Java"),
+        (("--sequences", "9", "--cases", "3"), "--sequences has no scenarios, so no --config, --cases or --objective"),
+        (("--sequences", "9", "--corpus", "file/folder"), "Not a directory"),
         (("--sequences", "9", "--until", "soon"), "--until: "),
     ],
 )
 def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     done = InProcessShell(tmp_path)("fuzz", *arguments)
     assert done.code == 2
     assert message in done.err
     assert not done.out
 
 
-def test_tests_are_written(tmp_path: Path) -> None:
+def test_tests_and_problems_are_written(tmp_path: Path) -> None:
     done = InProcessShell(tmp_path)(
-        "fuzz", "--assignor", "streams_group_sticky@4.3", "--sequences", "60", "--junit", "tests"
+        "fuzz", "--assignor", "streams_group_sticky@4.3", "--sequences", "60", "--corpus", "found"
     )
     assert done.code == 1
-    [test] = (tmp_path / "tests").glob("*.java")
-    assert f"wrote {test.name} to tests" in done.err
+    [test] = (tmp_path / "found").glob("*.java")
+    assert f"wrote {test.name} and idempotent.jsonl to found" in done.err
     assert "new AssignmentMemberSpec(" in test.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["streams_group_sticky@4.3", "streams_group_sticky@4.4"])
+def test_problems_of_a_found_sequence_have_the_same_rebalances(name: str) -> None:
+    [violation] = sim.fuzz_sequences(name, sequences=90, workers=1).report.violations
+    problems = list(read_problems(violation.problems, "found"))
+    answers = [solve_problem(problem, "found", order=CollectionOrder.SORTED)["assignment"] for problem in problems]
+    assert [problem.problem["assignor"] for problem in problems] == [name] * len(problems)
+    for answer, later in zip(answers, problems[1:], strict=False):
+        had = {client["process_id"]: client for client in later.problem["clients"]}
+        for process in answer.keys() & had.keys():
+            held = [*had[process]["previous_active"], *had[process]["previous_standby"]]
+            assert sorted([*answer[process]["active"], *answer[process]["standby"]]) == sorted(held)
+            threads = [task for tasks in had[process]["previous_threads"] for task in tasks]
+            assert sorted(threads) == sorted(held)
+    make = partial(StreamsGroupSticky, order=CollectionOrder.SORTED, release=name.partition("@")[2])
+    before, last = (compute(parse_problem(problem.problem), make()) for problem in problems[-2:])
+    assert not is_same(before, last)
 
 
 def test_review_runs_both_assignors_in_the_same_sequences(tmp_path: Path) -> None:
@@ -159,8 +180,9 @@ def test_review_runs_both_assignors_in_the_same_sequences(tmp_path: Path) -> Non
     assert counted["idempotent"].only_head
     assert [item.invariant for item in compared.smallest] == ["idempotent"]
     reviewed.save(tmp_path / "out")
-    [test] = (tmp_path / "out" / "violations").iterdir()
+    [test, problems] = sorted((tmp_path / "out" / "violations").iterdir())
     assert test.name == "ShouldNotMoveTasksIfNothingChangesTest.java"
+    assert problems.name == "idempotent.jsonl"
     text = str(reviewed)
     assert max(map(len, report_text(review_report(reviewed.report), 80, color=False).splitlines())) <= 80
     assert "uneven active tasks with state" in text

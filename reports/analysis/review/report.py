@@ -372,6 +372,8 @@ def report_record(report: ReviewReport) -> dict[str, Any]:
     record["tests"] = [name for name, _ in report.tests]
     if not report.timing:
         del record["timing"]
+    for smallest in record["sequences"]["smallest"] if report.sequences else ():
+        del smallest["problems"]
     record["skipped"] = [{"case": case, "reason": reason} for case, reason in report.skipped]
     return record
 

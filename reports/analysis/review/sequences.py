@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ class FoundSequence:
         count: number of sequences in which it does not hold.
         number: number of the one from which the smallest one was shrunk.
         subtopologies: of the smallest one, as in `assignors.model.sequence.MembershipSequence`; so are the following.
+        problems: its rebalances, up to the last one that shows the violation, as lines of a problem file.
     """
 
     invariant: str
@@ -30,6 +32,7 @@ class FoundSequence:
     processes: tuple[tuple[str, int], ...]
     standbys: int
     rounds: tuple[tuple[int, ...], ...]
+    problems: tuple[str, ...] = ()
 
     @property
     def size(self) -> str:
@@ -79,7 +82,15 @@ class SequenceReport:
 
 def sequence_record(report: SequenceReport) -> dict[str, Any]:
     """Return the report as a record for JSON."""
-    return {**asdict(report), "conclusion": report.conclusion}
+    record = asdict(report)
+    for violation in record["violations"]:
+        del violation["problems"]
+    return {**record, "conclusion": report.conclusion}
+
+
+def problem_files(found: Iterable[FoundSequence]) -> dict[str, str]:
+    """Return the problem file of each sequence, by its name."""
+    return {f"{one.invariant}.jsonl": "".join(f"{line}\n" for line in one.problems) for one in found}
 
 
 def sequence_records(report: SequenceReport) -> list[dict[str, Any]]:
