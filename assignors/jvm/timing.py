@@ -68,8 +68,8 @@ def _timed(process: JavaProcess, assignor: JavaAssignor, state: ApplicationState
         "iterations": plan.iterations,
         "iteration_ms": plan.iteration_ms,
     }
-    # The conversions take up to three times as long as the assignor; each call has the time limit of one.
-    seconds = 4 * (plan.warmup_ms + plan.iterations * plan.iteration_ms) / 1_000
+    # The conversions take up to as long as the assignor; each call has the time limit of one.
+    seconds = 2 * (plan.warmup_ms + plan.iterations * plan.iteration_ms) / 1_000
     limit_s = assignor.limits.timeout_s * (1 + plan.iterations) + seconds
     answer = process.answer(json.dumps(request).encode(), limit_s)
     return TimedCalls(

@@ -19,7 +19,7 @@ SIZES: Final = ((20, 3, 2), (100, 10, 2), (500, 25, 4), (2_000, 50, 8))
 """Tasks, processes, and threads of each process."""
 
 WHOLE: Final = TimingPlan(forks=5, warmup_ms=2_000, iterations=5, iteration_ms=500)
-QUICK: Final = TimingPlan(forks=2, warmup_ms=300, iterations=3, iteration_ms=100)
+QUICK: Final = TimingPlan(forks=2, warmup_ms=150, iterations=2, iteration_ms=75)
 
 _RACKS: Final = 3
 _RECORDS: Final = 1_000_000

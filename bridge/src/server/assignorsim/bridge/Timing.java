@@ -45,7 +45,7 @@ final class Timing {
             nanos += (Long) answer.get("nanos");
             bytes += (Long) answer.get("bytes");
             calls++;
-        } while (nanos < limit && System.nanoTime() - started < 4 * limit);
+        } while (nanos < limit && System.nanoTime() - started < 2 * limit);
         return List.of(calls, nanos, bytes);
     }
 }
