@@ -27,7 +27,7 @@ from assignors.contract import (
     violation_of,
 )
 from assignors.errors import AssignorError, CustomAssignorError
-from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
+from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment, TaskAssignor
 from assignors.model.columns import BoolArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
@@ -62,14 +62,24 @@ def violations_in(sequence: MembershipSequence, make: MakeAssignor) -> Iterator[
 
 def states_in(sequence: MembershipSequence, make: MakeAssignor) -> list[ApplicationState]:
     """Return the state of each rebalance of a sequence, up to the last one that shows a violation."""
-    states: list[ApplicationState] = []
+    noted = _Noted(make())
     end = 0
-    for violation, rebalance in _rebalances(sequence, make()):
-        if rebalance is not None and (not states or rebalance.state is not states[-1]):
-            states.append(rebalance.state)
+    for violation, _ in _rebalances(sequence, noted):
         if violation is not None:
-            end = len(states)
-    return states[:end]
+            end = len(noted.states)
+    return noted.states[:end]
+
+
+@dataclass(slots=True)
+class _Noted:
+    """An assignor with the states that it was asked about, also the one for which it failed."""
+
+    assignor: TaskAssignor
+    states: list[ApplicationState] = field(default_factory=list)
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        self.states.append(state)
+        return self.assignor.assign(state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

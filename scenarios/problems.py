@@ -34,6 +34,7 @@ from assignors.model.consumer_group import (
 from assignors.model.ids import ProcessId, TaskId, TopicId, TopicPartition
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.rack_aware import rack_costs
+from simulator.plurals import counted
 from simulator.results.schema_checks import SchemaError, check_record, read_json
 
 MAX_PARTITIONS = 1_000_000
@@ -295,7 +296,8 @@ def parse_problem(problem: Json) -> ApplicationState:
     for client in document.clients:
         column = state.row_of_client[ProcessId.parse(client.process_id)]
         if len(client.previous_threads) > client.threads:
-            raise ValueError(f"client {client.process_id} has fewer threads than previous_threads")
+            counts = f"{counted(client.threads, 'thread')}, but previous_threads has {len(client.previous_threads)}"
+            raise ValueError(f"client {client.process_id} has {counts}")
         for thread, names in enumerate(client.previous_threads):
             rows = [state.row_of_task.get(TaskId.parse(name)) for name in names]
             threads[[row for row in rows if row is not None], column] = thread
@@ -305,7 +307,8 @@ def parse_problem(problem: Json) -> ApplicationState:
 def problem_document(state: ApplicationState, id_: str, assignor: str) -> dict[str, Any]:
     """Return a state as a problem in JSON, from which `parse_problem` builds an equal state.
 
-    Tasks and clients are in the order in which the caller of Kafka's assignors lists them.
+    Tasks and clients are in the order in which the caller of Kafka's assignors lists them. Left out is what problems do
+    not have: what each thread reported, and a second copy of a task in a process.
     """
     tasks, clients = list(state.all_tasks.values()), list(state.kafka_streams_states.values())
     task_order, client_order = state.task_insertion_order, state.client_insertion_order

@@ -180,7 +180,7 @@ def review(
         origin = f"assignor-sim review --head {reviewed_head.label} --seed {seed}"
         tests = tuple(junit_tests(head, runs.sequences.smallest, origin).items())
         report = replace(report, sequences=runs.sequences, tests=tests)
-    return Review(replace(report, timing=runs.timing), runs.outcomes)
+    return Review(replace(report, timing=runs.timing, untimed=runs.untimed), runs.outcomes)
 
 
 def _check(metrics: Sequence[str], suite: str, families: Sequence[str], known_families: Mapping[str, str]) -> None:

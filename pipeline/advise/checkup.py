@@ -3,9 +3,8 @@
 The search for a better setting tries single changes first, then combinations of helpful changes.
 
 Guarantees: the result depends on the scenario and the options only, not on the number of processes, and on the clock
-only if the time is limited. A setting is
-recommended only if no area has a worse grade, and if with seeds that the search did not use at least one area is
-significantly better.
+only if the time is limited. A setting is recommended only if no area has a worse grade, and if with seeds that the
+search did not use at least one area is significantly better.
 
 Complexity: situations times settings times `SEARCH_SEEDS` runs; a setting that some situations rule out is not run in
 the others.

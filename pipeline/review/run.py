@@ -14,7 +14,7 @@ from pipeline.fuzz.sequence_search import compare_sequences
 from pipeline.pool import Call, RunAll, run_pool
 from pipeline.review.case_runs import Reviewed, run_assignor, run_cases
 from pipeline.review.shrinking import shrink
-from pipeline.review.timing import compare_times
+from pipeline.review.timing import compare_times, java_assignor
 from reports.analysis.review.outcomes import (
     INVARIANTS,
     AssignorOutcome,
@@ -46,12 +46,14 @@ class ReviewRuns:
         shrunk: the smallest scenario found for each invariant that the assignor under review violates.
         sequences: both assignors in sequences of rebalances; None if none was asked for.
         timing: both assignors at several sizes; empty if they were not timed.
+        untimed: why they could not be timed; else empty.
     """
 
     outcomes: tuple[CaseOutcome, ...]
     shrunk: tuple[ShrunkScenario, ...]
     sequences: SequenceComparison | None = None
     timing: tuple[TimedSize, ...] = ()
+    untimed: str = ""
 
 
 def run_review(
@@ -72,9 +74,10 @@ def run_review(
     `metrics`: keys of the metrics to keep. `sequences`: number of sequences of rebalances, with their `seed`.
     `timing`: how to time both, in Java; None not to. `workers`: number of processes; by default one for each CPU. The
     results do not depend on it, except the times. `spark`: the session in whose workers the cases run; None to run them
-    in processes of this machine. Returns the outcomes, the shrunk scenarios, the sequences and the times.
+    in processes of this machine. Returns the outcomes, the shrunk scenarios, the sequences and the times. Raises
+    ValueError if an assignor to time is not in Java.
     """
-    timed = () if timing is None else compare_times(base, head, timing, on_progress)
+    to_time = [] if timing is None else [java_assignor(base), java_assignor(head)]
     with run_pool(workers, spark, on_progress) as run_all:
         outcomes = _run_in_chunks(run_all, cases, base, head, metrics, on_progress)
         violated = [one for one in INVARIANTS if any(o.head and o.head.violates(one) for o in outcomes)]
@@ -82,7 +85,15 @@ def run_review(
         candidates = [(invariant, _candidates(cases, outcomes, invariant)) for invariant in violated]
         found = sorted(run_all(partial(_shrink, head=head), candidates), key=lambda pair: pair[0])
         compared = compare_sequences(run_all, base, head, seed, sequences) if sequences else None
-    return ReviewRuns(tuple(outcomes), tuple(shrunk for _, shrunk in found if shrunk is not None), compared, timed)
+    timed: tuple[TimedSize, ...] = ()
+    untimed = ""
+    if timing is not None:
+        try:
+            timed = compare_times(to_time, timing, on_progress)
+        except CustomAssignorError as error:
+            untimed = str(error)
+    smallest = tuple(shrunk for _, shrunk in found if shrunk is not None)
+    return ReviewRuns(tuple(outcomes), smallest, compared, timed, untimed)
 
 
 def _run_in_chunks(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -27,13 +27,12 @@ _RECORDS: Final = 1_000_000
 
 
 def compare_times(
-    base: Reviewed, head: Reviewed, plan: TimingPlan, on_progress: Callable[[str], None]
+    assignors: Sequence[JavaAssignor], plan: TimingPlan, on_progress: Callable[[str], None]
 ) -> tuple[TimedSize, ...]:
-    """Time both assignors in turn, each in JVMs of its own.
+    """Time the baseline and the assignor under review in turn, each in JVMs of its own.
 
-    Raises ValueError if one is not in Java; and CustomAssignorError if one throws.
+    Raises CustomAssignorError if one throws, or does not answer in time.
     """
-    assignors = [_java_assignor(one) for one in (base, head)]
     states = [timed_state(*size) for size in SIZES]
     forks: list[list[list[TimedCalls]]] = []
     for fork in range(plan.forks):
@@ -55,7 +54,8 @@ def compare_times(
     return tuple(sizes)
 
 
-def _java_assignor(reviewed: Reviewed) -> JavaAssignor:
+def java_assignor(reviewed: Reviewed) -> JavaAssignor:
+    """Return an assignor that can be timed; raise ValueError if it is not in Java."""
     resolved = registry.resolve(reviewed.assignor)
     assignor = resolved.info.make(**resolved.parameters)
     if not isinstance(assignor, JavaAssignor):

@@ -197,8 +197,10 @@ def _sequences(review: ReviewReport) -> ReportSection:
 
 def _timing(review: ReviewReport) -> ReportSection:
     """Return the time and the memory of an assignment at several sizes, if they were measured."""
+    title = "Time and memory of an assignment"
     if not review.timing:
-        return ReportSection("timing", "", [])
+        reason = [Paragraph(f"Not timed: {printable(review.untimed)}")] if review.untimed else []
+        return ReportSection("timing", title if reason else "", reason)
     headers = ("tasks", "threads", "base", "head", "ratio", "base memory", "head memory")
     rows = [
         [
@@ -215,7 +217,7 @@ def _timing(review: ReviewReport) -> ReportSection:
         "A process has just left; half of the tasks have state and a standby."
     )
     blocks: list[Block] = [_table("timing", headers, rows, numbers=range(len(headers))), Paragraph(note, "note")]
-    return ReportSection("timing", "Time and memory of an assignment", blocks)
+    return ReportSection("timing", title, blocks)
 
 
 def _duration(ns: float) -> str:

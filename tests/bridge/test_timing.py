@@ -68,3 +68,12 @@ def test_a_review_has_the_times_at_all_sizes() -> None:
     reviewed = sim.review(STICKY["4.4"], STICKY["4.3"], timing=True, families=["cold"], quick=True, workers=1)
     assert [size.tasks for size in reviewed.report.timing] == [tasks for tasks, _, _ in SIZES]
     assert "Time and memory of an assignment" in str(reviewed)
+
+
+def test_a_review_of_an_assignor_that_throws_says_why_it_is_not_timed(jar: Path) -> None:
+    reviewed = sim.review(
+        reference(jar, "Throwing"), HIGH_AVAILABILITY, timing=True, families=["cold"], quick=True, workers=1
+    )
+    assert [count.invariant for count in reviewed.report.failed] == ["valid"]
+    text = " ".join(str(reviewed).split())
+    assert "Not timed: org.example.Misbehaving$Throwing raised java.lang.IllegalStateException: no" in text

@@ -6,17 +6,22 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import assignor_sim as sim
+from assignors.containment.limits import DEFAULT_LIMITS
 from assignors.contract import compute, is_same
+from assignors.errors import CustomAssignorError
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.sequence import MembershipSequence
-from assignors.sequences import run_sequences, violations_in
+from assignors.model.state import UNKNOWN_THREAD
+from assignors.sequences import run_sequences, states_in, violations_in
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from pipeline.fuzz import sequence_search
 from pipeline.fuzz.sequence_search import random_sequence, smaller_sequences
+from pipeline.review.case_runs import Reviewed
 from reports.analysis.review.sequences import FoundSequence, SequenceComparison, sequence_records
 from reports.render.fuzz import sequences_report
 from reports.render.report_formats import report_csv, report_markdown, report_text
@@ -84,6 +89,10 @@ def test_a_mistake_is_found_and_shrunk(name: str, invariant: str, processes: int
     assert len(violation.rounds) == 1
     assert sum(tasks for tasks, _ in violation.subtopologies) == 1
     assert ("SIGKILL" in violation.message) == (name == "KillsItsProcess")
+    last = parse_problem(list(read_problems(violation.problems, "found"))[-1].problem)
+    if name == "Raises":
+        with pytest.raises(CustomAssignorError):
+            Reviewed.of(f"{broken_assignors.__name__}:Raises", {}, DEFAULT_LIMITS).make().assign(last)
 
 
 def test_result_does_not_depend_on_workers_nor_on_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,6 +162,13 @@ def test_problems_of_a_found_sequence_have_the_same_rebalances(name: str) -> Non
             threads = [task for tasks in had[process]["previous_threads"] for task in tasks]
             assert sorted(threads) == sorted(held)
     make = partial(StreamsGroupSticky, order=CollectionOrder.SORTED, release=name.partition("@")[2])
+    for problem, state in zip(problems, states_in(smallest_of(violation), make), strict=True):
+        parsed = parse_problem(problem.problem)
+        assert state.previous_thread is not None
+        if parsed.previous_thread is None:
+            assert (state.previous_thread == UNKNOWN_THREAD).all()
+        else:
+            assert np.array_equal(parsed.previous_thread, state.previous_thread)
     before, last = (compute(parse_problem(problem.problem), make()) for problem in problems[-2:])
     assert not is_same(before, last)
 

@@ -133,3 +133,14 @@ def test_the_document_has_racks_offsets_and_configs() -> None:
     problem = {"id": "x", "assignor": "ha", "configs": configs, "tasks": [task], "partition_racks": racks}
     problem["clients"] = [client]
     assert problem_document(parse_problem(problem), "x", "ha") == problem
+
+
+def test_a_client_has_not_more_previous_threads_than_threads() -> None:
+    process = "00000000-0000-0000-0000-000000000001"
+    client = {"process_id": process, "threads": 1, "previous_threads": [["0_0"], ["9_9"]]}
+    problem = {"assignor": "streams_group_sticky", "tasks": [{"id": "0_0", "stateful": True}], "clients": [client]}
+    with pytest.raises(ProblemError, match=f"client {process} has 1 thread, but previous_threads has 2"):
+        solve_problem(Problem(0, problem), "file")
+    state = parse_problem({**problem, "clients": [{**client, "threads": 2}]})
+    assert state.previous_thread is not None
+    assert state.previous_thread.tolist() == [[0]]

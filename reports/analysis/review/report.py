@@ -175,6 +175,7 @@ class ReviewReport:
         sequences: both assignors in sequences of rebalances; None if they were not run.
         tests: JUnit tests of the smallest sequences, as pairs of a file name and its text.
         timing: both assignors at several sizes; empty if they were not timed. They differ from run to run.
+        untimed: why they could not be timed; else empty.
     """
 
     base: str
@@ -190,6 +191,7 @@ class ReviewReport:
     sequences: SequenceComparison | None = None
     tests: tuple[tuple[str, str], ...] = ()
     timing: tuple[TimedSize, ...] = ()
+    untimed: str = ""
 
     @property
     def findings(self) -> list[FamilyFinding]:
@@ -370,8 +372,9 @@ def report_record(report: ReviewReport) -> dict[str, Any]:
         for family in report.families
     ]
     record["tests"] = [name for name, _ in report.tests]
-    if not report.timing:
-        del record["timing"]
+    for key in ("timing", "untimed"):
+        if not record[key]:
+            del record[key]
     for smallest in record["sequences"]["smallest"] if report.sequences else ():
         del smallest["problems"]
     record["skipped"] = [{"case": case, "reason": reason} for case, reason in report.skipped]

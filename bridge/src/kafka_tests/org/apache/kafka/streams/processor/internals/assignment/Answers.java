@@ -172,7 +172,7 @@ public final class Answers {
         if (self instanceof ClientTagAwareStandbyTaskAssignor) {
             putTags((Map<String, Object>) request.get("state"), self, clients, configs);
         }
-        final Object preserves = readIfThere(self, "mustPreserveActiveTaskAssignment");
+        final Object preserves = read(self, "mustPreserveActiveTaskAssignment");
         if (preserves != null) {
             request.put("preserves", preserves);
         }
@@ -571,7 +571,8 @@ public final class Answers {
         return new ProcessId(UUID.fromString(text));
     }
 
-    private static Object readIfThere(final Object owner, final String name) throws IllegalAccessException {
+    /** Reads a private field, also of a mock, whose class is a subclass; null if there is no such field. */
+    private static Object read(final Object owner, final String name) throws IllegalAccessException {
         for (Class<?> type = owner.getClass(); type != null; type = type.getSuperclass()) {
             for (final Field field : type.getDeclaredFields()) {
                 if (field.getName().equals(name)) {
@@ -581,10 +582,5 @@ public final class Answers {
             }
         }
         return null;
-    }
-
-    /** Reads a private field, also of a mock, whose class is a subclass. */
-    private static Object read(final Object owner, final String name) throws IllegalAccessException {
-        return readIfThere(owner, name);
     }
 }
