@@ -29,16 +29,15 @@ from assignors.contract import (
 from assignors.errors import AssignorError, CustomAssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment, TaskAssignor
 from assignors.model.columns import BoolArray
-from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import ProcessId, TaskId
+from assignors.model.ids import TaskId
 from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence, RunsSequences, SequenceOutcome
-from assignors.model.state import NO_LAG, UNKNOWN_THREAD, ApplicationState, KafkaStreamsState, TaskInfo
+from assignors.model.state import ApplicationState
 
 
 def run_sequences(sequences: Sequence[MembershipSequence], make: MakeAssignor) -> list[SequenceOutcome]:
     """Return what new assignors do in each sequence."""
     assignor = innermost(make())
-    if isinstance(assignor, RunsSequences) and assignor.can_run_sequences:
+    if isinstance(assignor, RunsSequences):
         with suppress(CustomAssignorError):  # One of them ended the other process, or took too long; which one?
             return assignor.run_sequences(sequences)
     outcomes = []
@@ -160,24 +159,7 @@ class _Group:
         """Return the state of some processes that have no tasks."""
         state = self._empty.get(present)
         if state is None:
-            parts = enumerate(self.sequence.subtopologies)
-            tasks = [
-                TaskInfo(TaskId(part, number), has_state)
-                for part, (count, has_state) in parts
-                for number in range(count)
-            ]
-            clients = [
-                KafkaStreamsState(ProcessId.parse(process), threads)
-                for process, threads in (self.sequence.processes[place] for place in present)
-            ]
-            configs = AssignmentConfigs(
-                num_standby_replicas=self.sequence.standbys, max_warmup_replicas=max(1, len(tasks))
-            )
-            state = ApplicationState.of(tasks, clients, configs)
-            lags = np.full(state.lags.shape, configs.acceptable_recovery_lag + 1, dtype=state.lags.dtype)
-            lags[~state.tasks.stateful] = NO_LAG
-            unknown = np.full(lags.shape, UNKNOWN_THREAD, dtype=np.int64)
-            state = self._empty[present] = replace(state, lags=lags, previous_thread=unknown)
+            state = self._empty[present] = self.sequence.empty_state(present)
         return state
 
 

@@ -244,19 +244,38 @@ def decode_group(answer: Mapping[str, Any]) -> dict[str, MemberAssignment]:
     }
 
 
-def encode_sequences(key: str, sequences: Sequence[MembershipSequence]) -> bytes:
-    """Return the request for the outcomes of sequences; members are in the order of their ids."""
+def encode_sequences(java: JavaClass, sequences: Sequence[MembershipSequence]) -> bytes:
+    """Return the request for the outcomes of sequences; members of streams groups are in the order of their ids."""
+    columns = _group_sequence if java.interface == "coordinator" else _client_sequence
     return json.dumps(
         {
             "kind": "sequences",
-            "name": key,
+            "name": java.key,
             "unchanged_rounds": UNCHANGED_ROUNDS,
-            "sequences": list(map(_sequence_columns, sequences)),
+            "sequences": list(map(columns, sequences)),
         }
     ).encode()
 
 
-def _sequence_columns(sequence: MembershipSequence) -> dict[str, Any]:
+def _client_sequence(sequence: MembershipSequence) -> dict[str, Any]:
+    state = sequence.empty_state(range(len(sequence.processes)))
+    tasks = len(state.tasks)
+    return {
+        "configs": asdict(state.assignment_configs),
+        "tasks": {
+            "ids": list(map(str, state.tasks.ids)),
+            "stateful": state.tasks.stateful.tolist(),
+            "sources": [[]] * tasks,
+            "changelogs": [[]] * tasks,
+            "order": list(range(tasks)),
+        },
+        "partitions": {"topics": [], "numbers": [], "racks": []},
+        "processes": sequence.processes,
+        "rounds": sequence.rounds,
+    }
+
+
+def _group_sequence(sequence: MembershipSequence) -> dict[str, Any]:
     members = sorted(
         (f"{process}-StreamThread-{thread + 1}", process, place)
         for place, (process, threads) in enumerate(sequence.processes)
@@ -397,17 +416,12 @@ class JavaAssignor:
             return encode_group(self.java.key, group_spec_of(state, members), topology_of(state))
         return self._encoder.encode(state)
 
-    @property
-    def can_run_sequences(self) -> bool:
-        """Return whether it is an assignor of a group coordinator."""
-        return self.java.interface == "coordinator"
-
     def run_sequences(self, sequences: Sequence[MembershipSequence]) -> list[SequenceOutcome]:
-        """Run sequences in the JVM, whose members are sorted.
+        """Run sequences in the JVM.
 
         Raises CustomAssignorError if the JVM did not answer within the time limit of a call, or ended.
         """
-        answer = self.java.ask(encode_sequences(self.java.key, sequences), self.limits)
+        answer = self.java.ask(encode_sequences(self.java, sequences), self.limits)
         return [SequenceOutcome(tuple(violated), *uneven) for violated, *uneven in answer["outcomes"]]
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+
+from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import ProcessId, TaskId
+from assignors.model.state import NO_LAG, UNKNOWN_THREAD, ApplicationState, KafkaStreamsState, TaskInfo
 
 UNCHANGED_ROUNDS: Final = 30
 """Rebalances after the last change, within which an assignor must settle."""
@@ -27,6 +33,23 @@ class MembershipSequence:
     standbys: int
     rounds: tuple[tuple[int, ...], ...]
 
+    def empty_state(self, present: Iterable[int]) -> ApplicationState:
+        """Return the state of some processes, by their places, that have no tasks."""
+        tasks = [
+            TaskInfo(TaskId(part, number), has_state)
+            for part, (count, has_state) in enumerate(self.subtopologies)
+            for number in range(count)
+        ]
+        clients = [
+            KafkaStreamsState(ProcessId.parse(process), threads)
+            for process, threads in (self.processes[place] for place in present)
+        ]
+        configs = AssignmentConfigs(num_standby_replicas=self.standbys, max_warmup_replicas=max(1, len(tasks)))
+        state = ApplicationState.of(tasks, clients, configs)
+        lags = np.full(state.lags.shape, configs.acceptable_recovery_lag + 1, dtype=state.lags.dtype)
+        lags[~state.tasks.stateful] = NO_LAG
+        return replace(state, lags=lags, previous_thread=np.full(lags.shape, UNKNOWN_THREAD, dtype=np.int64))
+
 
 @dataclass(frozen=True, slots=True)
 class SequenceOutcome:
@@ -46,12 +69,7 @@ class SequenceOutcome:
 
 @runtime_checkable
 class RunsSequences(Protocol):
-    """An assignor of another process, which may run whole sequences there."""
-
-    @property
-    def can_run_sequences(self) -> bool:
-        """Return whether it does."""
-        ...
+    """An assignor of another process, which runs whole sequences there."""
 
     def run_sequences(self, sequences: Sequence[MembershipSequence]) -> list[SequenceOutcome]:
         """Return the outcome of each sequence."""

@@ -148,6 +148,15 @@ public class Misbehaving implements TaskAssignor {
         }
     }
 
+    /** Leaves out a task, which is no failure. */
+    public static final class Dropping extends Misbehaving {
+        @Override
+        public TaskAssignment assign(final ApplicationState state) {
+            final boolean isAlone = state.kafkaStreamsStates(false).size() == 1;
+            return inTurn(state, isAlone ? Set.of() : Set.of(new TaskId(0, 0)), null);
+        }
+    }
+
     public static final class Random extends Misbehaving {
         private static int calls;
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import astuple, replace
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from assignor_sim.api.fuzzing import fuzz_sequences
 from assignor_sim.junit import junit_target
 from assignors import registry
+from assignors.containment.contained import innermost
 from assignors.jvm.loading import jars_of, released_jars
 from assignors.jvm.reference import COORDINATOR, KafkaArtifact
-from assignors.kafka_releases import BROKERS
-from assignors.model.assignment import TaskAssignor
-from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence
+from assignors.kafka_releases import BROKERS, CLIENTS
+from assignors.model.assignment import TaskAssignment, TaskAssignor
+from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence, RunsSequences
+from assignors.model.state import ApplicationState
 from assignors.sequences import run_sequences
 from pipeline.fuzz.sequence_search import random_sequence
 from reports.analysis.review.sequences import FoundSequence
@@ -33,28 +37,59 @@ pytestmark = pytest.mark.kafka
 
 SEQUENCES = few_or(20_000, 200)
 NEWEST = "4.4"
-EACH_RELEASE = [
-    pytest.param(release, patch, marks=() if release == NEWEST else pytest.mark.slow)
-    for release, patch in BROKERS.items()
-]
+
+
+def each_of(releases: Mapping[str, str]) -> list[ParameterSet]:
+    return [
+        pytest.param(release, patch, marks=() if release == NEWEST else pytest.mark.slow)
+        for release, patch in releases.items()
+    ]
 
 
 def make(name: str) -> TaskAssignor:
-    return registry.make(registry.find(name), {"order": "sorted"}) if ":" not in name else of_java(name)
-
-
-def of_java(name: str) -> TaskAssignor:
     resolved = registry.resolve(name)
-    return registry.make_contained(resolved.info, {"order": "sorted"})
+    order = {"order": "sorted"} if resolved.info.in_streams_groups else {}
+    return registry.make_contained(resolved.info, {**resolved.parameters, **order})
 
 
-@pytest.mark.parametrize(("release", "patch"), EACH_RELEASE)
+@pytest.mark.parametrize(("release", "patch"), each_of(BROKERS))
 def test_outcomes_are_those_of_the_released_assignor(release: str, patch: str) -> None:
     sequences = [random_sequence(5, number) for number in range(SEQUENCES)]
     of_kafka = run_sequences(sequences, partial(make, f"java:group-coordinator@{patch}:sticky"))
     assert run_sequences(sequences, partial(make, f"streams_group_sticky@{release}")) == of_kafka
     assert any("idempotent" in outcome.violated for outcome in of_kafka)
     assert any(outcome.uneven_stateful for outcome in of_kafka)
+
+
+@pytest.mark.parametrize("name", ["high_availability", "sticky"])
+@pytest.mark.parametrize(("release", "patch"), each_of(CLIENTS))
+def test_outcomes_are_those_of_the_released_assignor_of_clients(release: str, patch: str, name: str) -> None:
+    sequences = [random_sequence(6, number) for number in range(few_or(2_000, 100))]
+    of_kafka = run_sequences(sequences, partial(make, f"java:kafka-streams@{patch}:{name}"))
+    assert run_sequences(sequences, partial(make, f"{name}@{release}")) == of_kafka
+    assert any("idempotent" in outcome.violated for outcome in of_kafka) == (name == "sticky")
+    assert any(outcome.uneven_stateful for outcome in of_kafka) == (name == "sticky")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedEachTime:
+    """An assignor in Java that gets a message for each rebalance."""
+
+    assignor: TaskAssignor
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        return self.assignor.assign(state)
+
+
+@pytest.mark.parametrize("name", ["Dropping", "Doubling", "Inventing", "Returning", "Throwing", "Failing"])
+def test_outcomes_of_a_wrong_assignor_are_those_of_single_calls(name: str, jar: Path) -> None:
+    sequences = [random_sequence(7, number) for number in range(60)]
+    misbehaving = partial(make, f"java:org.example.Misbehaving${name}@{jar}")
+    outcomes = run_sequences(sequences, misbehaving)
+    assert run_sequences(sequences, lambda: AskedEachTime(misbehaving())) == outcomes
+    assert {key for outcome in outcomes for key in outcome.violated} >= {"complete" if name == "Dropping" else "valid"}
+    assert name != "Dropping" or any(outcome.uneven for outcome in outcomes)
+    assert isinstance(innermost(misbehaving()), RunsSequences)
 
 
 @pytest.mark.parametrize("release", ["4.3", pytest.param(NEWEST, marks=pytest.mark.slow)])

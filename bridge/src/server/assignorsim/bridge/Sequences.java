@@ -1,82 +1,72 @@
 package assignorsim.bridge;
 
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 
 /**
- * Rebalances of a streams group whose processes join and leave, without a message for each.
+ * Rebalances of an application whose processes join and leave, without a message for each.
  *
  * <p>The counterpart of {@code assignors/sequences.py}, with the same outcomes.
  */
-@SuppressWarnings("unchecked")
-final class Sequences {
+abstract class Sequences {
 
-    private static final int ACTIVE = 0;
-    private static final int STANDBY = 1;
+    static final int ACTIVE = 0;
+    static final int STANDBY = 1;
 
     /** An answer that Kafka would not accept, or none. */
-    private static final class Invalid extends Exception {
+    static final class Invalid extends Exception {
         private static final long serialVersionUID = 1;
     }
 
-    private final Function<Map<String, Object>, Map<String, Object>> assignor;
-    private final Map<String, Object> sequence;
-    private final List<List<String>> members;
-    private final Map<String, String> processes = new HashMap<>();
-    private final Map<String, Integer> partitions = new HashMap<>();
-    private final Set<String> stateful = new HashSet<>();
-    private final Set<String> violated = new TreeSet<>();
-    private List<String> present = List.of();
-    private Map<String, List<Map<String, Set<Integer>>>> tasks = Map.of();
+    final Function<Map<String, Object>, Map<String, Object>> assignor;
+    final Map<String, Object> sequence;
+    final Set<String> violated = new TreeSet<>();
 
-    private Sequences(final Function<Map<String, Object>, Map<String, Object>> assignor, final Map<String, Object> sequence) {
+    Sequences(final Function<Map<String, Object>, Map<String, Object>> assignor, final Map<String, Object> sequence) {
         this.assignor = assignor;
         this.sequence = sequence;
-        members = (List<List<String>>) sequence.get("members");
-        members.forEach(member -> processes.put(member.get(0), member.get(1)));
-        for (final List<Object> subtopology : (List<List<Object>>) sequence.get("subtopologies")) {
-            partitions.put((String) subtopology.get(0), ((Long) subtopology.get(1)).intValue());
-            if ((Boolean) subtopology.get(2)) {
-                stateful.add((String) subtopology.get(0));
-            }
-        }
     }
 
     /** Returns the outcome of each sequence: the violated invariants, and the tasks above an even share. */
+    @SuppressWarnings("unchecked")
     static Map<String, Object> run(
         final Function<Map<String, Object>, Map<String, Object>> assignor, final Map<String, Object> request
     ) {
         final long unchangedRounds = (Long) request.get("unchanged_rounds");
         final List<Object> outcomes = new ArrayList<>();
         for (final Map<String, Object> sequence : (List<Map<String, Object>>) request.get("sequences")) {
-            final Sequences one = new Sequences(assignor, sequence);
+            final Sequences one = sequence.containsKey("members")
+                ? new GroupSequence(assignor, sequence) : new ClientSequence(assignor, sequence);
             one.run(unchangedRounds);
             outcomes.add(List.of(one.violated, one.uneven(false), one.uneven(true)));
         }
         return Map.of("outcomes", outcomes);
     }
 
+    @SuppressWarnings("unchecked")
     private void run(final long unchangedRounds) {
         try {
+            List<Long> present = List.of();
             for (final List<Long> places : (List<List<Long>>) sequence.get("rounds")) {
-                rebalance(places.stream().map(place -> members.get(place.intValue()).get(0)).toList());
+                rebalance(places);
+                present = places;
             }
             final List<Object> answers = new ArrayList<>();
             for (int round = 0; round < unchangedRounds; round++) {
-                answers.add(tasks);
+                final boolean isUnfinished = hasFollowup();
+                answers.add(tasks());
                 rebalance(present);
-                if (tasks.equals(answers.get(round))) {
+                if (tasks().equals(answers.get(round))) {
                     return;
                 }
-                violated.add("idempotent");
-                if (answers.contains(tasks)) {
+                if (!isUnfinished) {
+                    violated.add("idempotent");
+                }
+                if (answers.contains(tasks())) {
                     violated.add("no_oscillation");
                     return;
                 }
@@ -87,85 +77,15 @@ final class Sequences {
         }
     }
 
-    /** Lets the assignor assign the tasks of some members, who have what the last rebalance gave to them. */
-    private void rebalance(final List<String> names) throws Invalid {
-        final List<Object> listed = new ArrayList<>();
-        for (final String name : names) {
-            final List<Map<String, Set<Integer>>> held = tasks.getOrDefault(name, List.of(Map.of(), Map.of()));
-            final Map<String, Object> member = new HashMap<>();
-            member.put("id", name);
-            member.put("process_id", processes.get(name));
-            member.put("client_tags", Map.of());
-            member.put("active_tasks", held.get(ACTIVE));
-            member.put("standby_tasks", held.get(STANDBY));
-            member.put("task_offsets", Map.of());
-            member.put("task_end_offsets", Map.of());
-            listed.add(member);
-        }
-        final Map<String, Object> request = Map.of(
-            "configs", sequence.get("configs"), "subtopologies", sequence.get("subtopologies"), "members", listed);
-        final Map<String, List<Map<String, Set<Integer>>>> given =
-            (Map<String, List<Map<String, Set<Integer>>>>) assignor.apply(request).get("members");
-        check(given, new HashSet<>(names));
-        tasks = withoutEmpty(given);
-        present = names;
-    }
+    /** Lets the assignor assign the tasks of those who are present, who have what the last rebalance gave to them. */
+    abstract void rebalance(List<Long> places) throws Invalid;
 
-    private static Map<String, List<Map<String, Set<Integer>>>> withoutEmpty(
-        final Map<String, List<Map<String, Set<Integer>>>> given
-    ) {
-        final Map<String, List<Map<String, Set<Integer>>>> kept = new HashMap<>();
-        given.forEach((member, roles) -> {
-            final List<Map<String, Set<Integer>>> both = new ArrayList<>();
-            roles.forEach(role -> {
-                final Map<String, Set<Integer>> some = new TreeMap<>();
-                role.forEach((subtopology, numbers) -> {
-                    if (!numbers.isEmpty()) {
-                        some.put(subtopology, new HashSet<>(numbers));
-                    }
-                });
-                both.add(some);
-            });
-            if (!both.get(ACTIVE).isEmpty() || !both.get(STANDBY).isEmpty()) {
-                kept.put(member, both);
-            }
-        });
-        return kept;
-    }
+    /** Returns the tasks of the last rebalance, which equal those of another rebalance if it changes nothing. */
+    abstract Object tasks();
 
-    private void check(final Map<String, List<Map<String, Set<Integer>>>> given, final Set<String> names) throws Invalid {
-        final Set<List<Object>> running = new HashSet<>();
-        final Set<List<Object>> copies = new HashSet<>();
-        for (final Map.Entry<String, List<Map<String, Set<Integer>>>> entry : given.entrySet()) {
-            if (!names.contains(entry.getKey())) {
-                throw new Invalid();
-            }
-            for (int role = ACTIVE; role <= STANDBY; role++) {
-                for (final Map.Entry<String, Set<Integer>> part : entry.getValue().get(role).entrySet()) {
-                    for (final int number : part.getValue()) {
-                        if (number < 0 || number >= partitions.getOrDefault(part.getKey(), 0)
-                            || role == STANDBY && !stateful.contains(part.getKey())
-                            || role == ACTIVE && !running.add(List.of(part.getKey(), number))
-                            || !copies.add(List.of(processes.get(entry.getKey()), part.getKey(), number))) {
-                            throw new Invalid();
-                        }
-                    }
-                }
-            }
-        }
-        if (running.size() < partitions.values().stream().mapToInt(Integer::intValue).sum()) {
-            violated.add("complete");
-        }
-    }
+    /** Returns whether the last rebalance asked for another one. */
+    abstract boolean hasFollowup();
 
-    /** Returns the number of active tasks above an even share of the members. */
-    private long uneven(final boolean isStatefulOnly) {
-        final List<Long> counts = new ArrayList<>();
-        tasks.values().forEach(roles -> counts.add(roles.get(ACTIVE).entrySet().stream()
-            .filter(part -> !isStatefulOnly || stateful.contains(part.getKey()))
-            .mapToLong(part -> part.getValue().size()).sum()));
-        final long all = counts.stream().mapToLong(Long::longValue).sum();
-        final long share = present.isEmpty() ? 0 : (all + present.size() - 1) / present.size();
-        return counts.stream().mapToLong(count -> Math.max(count - share, 0)).sum();
-    }
+    /** Returns the number of active tasks above an even share of the threads. */
+    abstract long uneven(boolean isStatefulOnly);
 }
