@@ -89,9 +89,8 @@ class Attempt:
     counts: str
 
 
-def run_step(step: str, commit: str, seed: int) -> Attempt:
+def run_step(step: str, commit: str, seed: int, log: Path) -> Attempt:
     """Run a step, with its output in a file."""
-    log = LOGS / f"{step.replace(' ', '-')}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     target, *variables = STEPS[step]
     if target.startswith("parity"):
@@ -195,8 +194,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         attempts: list[Attempt] = []
         while len(attempts) < ATTEMPTS and not any(attempt.passed for attempt in attempts):
-            print(f"{step}: seed {options.seed}, attempt {len(attempts) + 1}", flush=True)
-            attempts.append(attempt := run_step(step, commit, options.seed))
+            number = len(attempts) + 1
+            log = LOGS / f"{step.replace(' ', '-')}-{number}.log"
+            print(f"{step}: seed {options.seed}, attempt {number}; the log is {log.relative_to(ROOT)}", flush=True)
+            attempts.append(attempt := run_step(step, commit, options.seed, log))
             print(f"{step}: {'passed' if attempt.passed else 'failed'} in {attempt.duration_s} s", flush=True)
         if not attempts[-1].passed:
             failed.append(step)

@@ -16,9 +16,12 @@ class Suites:
     def __init__(self, failures: dict[str, int]) -> None:
         self.failures = failures
         self.ran: list[str] = []
+        self.logs: list[str] = []
 
-    def run(self, step: str, commit: str, seed: int) -> certify.Attempt:
+    def run(self, step: str, commit: str, seed: int, log: Path) -> certify.Attempt:
         self.ran.append(step)
+        assert log.name not in self.logs
+        self.logs.append(log.name)
         passed = self.failures.get(step, 0) < self.ran.count(step)
         return certify.Attempt(step, commit, seed, "2026-01-02T03:04:05+00:00", 6, passed, "7 passed")
 
@@ -26,6 +29,7 @@ class Suites:
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(certify, "ROOT", tmp_path)
+    monkeypatch.setattr(certify, "LOGS", tmp_path / "logs")
     monkeypatch.setattr(certify, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(certify, "STATE", tmp_path / "state.json")
     monkeypatch.setattr(certify, "is_current", lambda commit, _: commit == "present")
@@ -76,6 +80,7 @@ def test_step_is_current_until_a_file_differs_that_it_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, step: str, current: bool
 ) -> None:
     monkeypatch.setattr(certify, "ROOT", tmp_path)
+    monkeypatch.setattr(certify, "LOGS", tmp_path / "logs")
     path = tmp_path / file
     path.parent.mkdir(parents=True)
     path.write_text("old")
