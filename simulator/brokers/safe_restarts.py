@@ -188,14 +188,23 @@ def _are_safe_by_bound(world: World, bounces: Sequence[BrokerBounce], traffic: T
     changes = [TrafficChange(0, 1.0), *takewhile(lambda change: change.at_ms < last_ms, traffic())]
     starts = [change.at_ms for change in changes]
     rates = _rates_of_brokers(world, row_of)
+
+    def highest(from_ms: int, until_ms: int) -> tuple[FloatArray, FloatArray]:
+        """Return what is stored and sent per second at most by each broker in a period."""
+        during = changes[bisect_right(starts, from_ms) - 1 : bisect_left(starts, until_ms)]
+        loads = [change.factor * rates[..., 0 if change.hour is None else 1 + change.hour] for change in during]
+        stored, sent = np.max(loads, axis=0)
+        return stored, sent
+
+    first_ms = min((stop_ms for stop_ms, _, _ in restarts), default=0)
+    if len(restarts) > 1 and first_ms > 0 and (rate < 2 * highest(0, first_ms)[1]).any():
+        return False  # Replicas may lag before the first broker stops.
     for (stop_ms, down_ms, broker), (next_ms, _, _) in pairwise(restarts):
         # Each pair of brokers ends at a full millisecond; the next broker stops after the last one.
         room_ms = next_ms - stop_ms - down_ms - len(brokers) - 1
         if room_ms < 0:
             return False
-        during = changes[bisect_right(starts, stop_ms) - 1 : bisect_left(starts, next_ms)]
-        loads = [change.factor * rates[..., 0 if change.hour is None else 1 + change.hour] for change in during]
-        stored, sent = np.max(loads, axis=0)
+        stored, sent = highest(stop_ms, next_ms)
         closing = min(rate[broker], (rate - sent).min()) - stored[broker]
         if (rate < 2 * sent).any() or closing <= 0 or stored[broker] * down_ms > closing * room_ms:
             return False

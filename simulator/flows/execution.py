@@ -248,6 +248,7 @@ class Execution:
         if is_restored:
             self.restoration.restore_all()
             self.processing.clear_backlog()
+            self._behind_since_ms[:] = self.now_ms
         self.update_rates()
 
     def assign_to_static_member(self, client: int, number: int, before: GroupAssignment) -> None:

@@ -12,6 +12,7 @@ from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
+from tests.simulator.random_worlds import DURATION_MS
 
 Row = dict[str, Any]
 Figures = dict[str, list[Row]]
@@ -52,7 +53,8 @@ def check_same(
         actual: figures of one run.
         expected: figures of the other run.
         but: tables, and columns as `table.column`, that may differ.
-        exact: whether times agree to the millisecond; otherwise to `ROUNDING_MS` for each rebalance and task.
+        exact: whether times agree to the millisecond; otherwise to `ROUNDING_MS` for each rebalance and task, and bytes
+            to what is that part of the run.
         in_order: whether rows are in the same order.
     """
     slack = 0.0 if exact else ROUNDING_MS * (1 + len(expected["tasks"])) * (1 + len(expected["rounds"]))
@@ -91,4 +93,4 @@ def _equal(actual: Any, expected: Any, slack: float) -> bool:
         return bool(actual == expected)
     if isinstance(actual, int) and isinstance(expected, int):
         return abs(actual - expected) <= max(slack, 1e-9 * abs(expected) if slack else 0.0)
-    return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=max(1e-6, slack))
+    return math.isclose(actual, expected, rel_tol=max(1e-9, slack / DURATION_MS), abs_tol=max(1e-6, slack))

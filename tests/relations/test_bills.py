@@ -83,7 +83,7 @@ def test_parts_of_a_bill_add_up(world: World, costs: list[float], usual: float) 
     assert close(sum(user.transfers.usd for user in bill.others), others)
     [run] = tables["runs"].to_pylist()
     in_rounds = run["cross_rack_usd"]
-    if in_rounds is not None and tables["rounds"]["at_ms"][0].as_py() == 0:
+    if in_rounds is not None and tables["rounds"]["at_ms"].to_pylist()[:1] == [0]:
         scale = 30 * 86_400_000 / bill.simulated_ms
         assert close(in_rounds * scale, bill.total.usd)
 

@@ -74,8 +74,8 @@ def _renamed_event(event: Disturbance, names: Names) -> Disturbance:
     for field in dataclasses.fields(event):
         value = getattr(event, field.name)
         match field.name:
-            case "clients":
-                changes["clients"] = tuple(names.clients[name] for name in value)
+            case "clients" | "successors":
+                changes[field.name] = tuple(names.clients[name] for name in value)
             case "brokers" | "replicas":
                 changes[field.name] = tuple(names.brokers[broker] for broker in value)
             case "rack":

@@ -63,7 +63,7 @@ class RestoredBytes:
 
 
 def with_kept_state(world: World) -> World:
-    """Keep disks and persistent stores, and disable cleanup."""
+    """Keep disks and persistent stores, let all processes close, and disable cleanup."""
     events = tuple(_with_kept_disk(event) for event in world.disturbances)
     parts = tuple(
         dataclasses.replace(part, stores=tuple(dataclasses.replace(store, persistent=True) for store in part.stores))
@@ -75,6 +75,9 @@ def with_kept_state(world: World) -> World:
 
 
 def _with_kept_disk(event: Disturbance) -> Disturbance:
+    closing = getattr(event, "closing", None)
+    if closing is not None:  # A process that is killed before it has closed loses what is not on disk.
+        event = dataclasses.replace(event, closing=dataclasses.replace(closing, grace_ms=None))
     if isinstance(event, Crash | RackOutage | RollingBounce):
         return dataclasses.replace(event, disk=Disk.KEPT)
     return dataclasses.replace(event, volume=Volume.ZONAL) if isinstance(event, PodEvent) else event

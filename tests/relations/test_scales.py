@@ -179,9 +179,15 @@ def test_later_start_shifts_all_times(world: World, assignor: TaskAssignor, late
 
 def shifted_back(tables: Figures, by_ms: int) -> Figures:
     """Subtract a duration from all times."""
-    moments = ("at_ms", "requested_at_ms", "from_ms", "until_ms")
+    moments = ("at_ms", "requested_at_ms", "from_ms", "until_ms", "delay_at_ms", "behind_since_ms")
     return {
-        name: [{column: value - by_ms if column in moments else value for column, value in row.items()} for row in rows]
+        name: [
+            {
+                column: value - by_ms if column in moments and value is not None else value
+                for column, value in row.items()
+            }
+            for row in rows
+        ]
         for name, rows in tables.items()
     }
 

@@ -276,7 +276,8 @@ def monthly_bill(
     scale = days * DAY_MS / simulated_ms
     amounts: dict[tuple[str, str, str], float] = defaultdict(float)
     unknown = 0.0
-    for row in tables["traffic"].to_pylist():
+    # The traffic of rebalances has that of others, too; without any rebalance, there is none of its own.
+    for row in tables["traffic"].to_pylist() or tables["other_traffic"].to_pylist():
         source, target, amount = row["from_rack"], row["to_rack"], row["bytes"] * scale
         if source is None or target is None:
             unknown += amount

@@ -164,3 +164,14 @@ def test_restarts_of_several_events_are_judged_together() -> None:
         UnsafeRestart(number=1, place=0, before=0, safe_ms=127 * SECOND),
         UnsafeRestart(number=2, place=0, before=1, safe_ms=194 * SECOND),
     ]
+
+
+def test_replica_that_lags_before_the_first_restart_makes_the_next_one_unsafe() -> None:
+    """For 2 s, twice as much is produced as replicated; what is missing then takes another 2 s after the restart."""
+    built = clicks(duration_s=60, rate=600_000, replication=(300_000,) * 3)
+    bounces = [BrokerBounce(2 * SECOND, (1,), SECOND, 0), BrokerBounce(4 * SECOND, (0,), SECOND, 0)]
+    [unsafe] = unsafe_restarts(built, bounces, lambda: iter((TrafficChange(2 * SECOND, 0.0),)))
+    assert (unsafe.number, unsafe.before) == (1, 1)
+    assert unsafe.safe_ms == pytest.approx(5 * SECOND, abs=SECOND)
+    later = [bounces[0], dataclasses.replace(bounces[1], at_ms=unsafe.safe_ms)]
+    assert unsafe_restarts(built, later, lambda: iter((TrafficChange(2 * SECOND, 0.0),))) == []
