@@ -787,9 +787,11 @@ class StreamsProtocol:
                 if self._reported_offsets is not None:
                     self._reported_offsets.resume(instruction.members)
             recorder.count_unfinished()
-        for member in instruction.members:
-            if self._is_present(member):
-                self._note(member)
+        present = [member for member in instruction.members if self._is_present(member)]
+        # The target is not complete as long as any of its members has not been looked at.
+        self._unsettled.update(present)
+        for member in present:
+            self._note(member)
         self._mark_if_complete()
 
     def _refine(self) -> Process:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from scenarios.load import loads
+from scenarios.run import run as run_scenario
 from simulator.flows.task_states import TaskState
 from simulator.results.convergence import Verdict, convergence
 from simulator.world.changes import Disk
@@ -243,3 +246,24 @@ def test_member_that_revokes_too_slowly_is_removed_and_joins_anew() -> None:
     timed_out = trace.rounds[2]
     assert timed_out.at_ms - timed_out.requested_at_ms == 3 * SECOND, "its poll came 9 s after the heartbeat, not 6 s"
     assert convergence(trace).verdict is Verdict.STABLE
+
+
+def test_group_has_not_converged_while_a_member_waits_for_its_heartbeat() -> None:
+    """Members without tasks have their target at once, when the initial delay ends; the task runs a heartbeat later."""
+    document = {
+        "name": "idle",
+        "cluster": {"brokers": {"count": 1}, "topics": [{"name": "orders", "partitions": 1}]},
+        "application": {
+            "id": "shop",
+            "starts": "cold",
+            "configs": {"group.protocol": "streams"},
+            "subtopologies": [{"sources": ["orders"]}],
+        },
+        "clients": [{"name": "app", "count": 5}],
+        "duration": "10m",
+    }
+    for seed in range(8):
+        scenario = loads(json.dumps(document))
+        trace = run_scenario(scenario, scenario.assignors[0], seed=seed)
+        [running] = [t for t in trace.task_states.transitions if t.state is TaskState.RUNNING]
+        assert trace.rounds[-1].reconciled_at_ms >= running.at_ms
