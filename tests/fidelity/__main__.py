@@ -4,6 +4,7 @@ python -m tests.fidelity --kafka 4.3.1 --kafka 3.9.1
 python -m tests.fidelity --kafka 4.3.1 --experiment crash
 python -m tests.fidelity --write
 python -m tests.fidelity calibrate --write
+python -m tests.fidelity advice --write
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.fidelity import calibration
+from tests.fidelity import advice, advice_report, calibration
 from tests.fidelity.report import write_page
 from tests.fidelity.steps import EXPERIMENTS, RELEASES, run_steps
 from tests.fidelity.stored_confirmation import read_confirmations, to_stored, write_confirmations
@@ -29,9 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if given[:1] == ["calibrate"]:
         return _calibrate(given[1:])
+    if given[:1] == ["advice"]:
+        return _advise(given[1:])
     parser = argparse.ArgumentParser(
         description="Compare predictions with real Kafka Streams groups. The first argument `calibrate` measures the "
-        "times of a client instead."
+        "times of a client instead, and `advice` rolls out what checkups recommend."
     )
     parser.add_argument("--kafka", action="append", metavar="VERSION", help=f"default: {' and '.join(RELEASES)}")
     names = [spec.name for spec in EXPERIMENTS]
@@ -81,6 +85,31 @@ def _calibrate(arguments: Sequence[str]) -> int:
     if options.write:
         calibration.write(measured)
     return 0
+
+
+def _advise(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fidelity advice", description="Roll out what checkups of weak applications recommend."
+    )
+    parser.add_argument("--kafka", default=RELEASES[0], metavar="VERSION", help=f"default: {RELEASES[0]}")
+    parser.add_argument("--write", action="store_true", help=f"write the results of {advice_report.PAGE}")
+    options = parser.parse_args(arguments)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            results = advice.roll_out_advice(Path(folder), options.kafka)
+    except ClusterError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    missed = [
+        f"{result.weak.application.id}, {step.step}: {'; '.join(advice.misses(step))}"
+        for result in results
+        for step in (*result.before, *result.after)
+        if advice.misses(step)
+    ]
+    print("\n".join(missed) or "all as predicted")
+    if options.write:
+        advice_report.write_page(results)
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

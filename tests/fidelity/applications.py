@@ -125,8 +125,8 @@ class TestedApplication:
         closing: dict[str, object] = (
             {} if self.closing is CloseMode.LEAVE else {"internal.leave.group.on.close": "false"}
         )
-        # One replica of large changelogs, to save disk.
-        replicas: dict[str, object] = {} if self.table is None else {"replication.factor": 1}
+        # One replica of large changelogs, as of their topic, to save disk.
+        replicas: dict[str, object] = {} if self.table is None else {"replication.factor": self.table.replicas}
         return {**COMMON, **closing, **replicas, **self.configs, **changed}
 
     def configs_on(self, host: Host, *, is_after_blackout: bool = False) -> dict[str, object]:

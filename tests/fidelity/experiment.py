@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,12 +26,13 @@ from tests.fidelity.scenario_edits import (
     Restart,
     with_absence,
     with_blackout,
+    with_departure,
     with_members,
     with_new_host,
     with_opened_stores,
     with_restarts,
 )
-from tests.fidelity.step_outcome import predict_outcome
+from tests.fidelity.step_outcome import cross_rack_partitions, predict_outcome
 from tests.fidelity.tested_group import TestedGroup, observed_distribution, observed_threads
 from tests.fidelity.time_range import predict_range
 from tests.kafka_cluster.applications import Host, Hosts, HostTasks
@@ -40,6 +41,8 @@ from tools.java import ClusterError
 
 QUIET_S = 3.0
 """Longer than any pause within a rebalance: members learn of one within a heartbeat interval of one second."""
+START_S = 2.5
+"""Time from the start of a host to its request to join."""
 STABLE_TIMEOUT_S = 180
 IDLE_TIMEOUT_S = 300
 PROBING_TIMEOUT_S = 600
@@ -71,6 +74,7 @@ class Experiment:
         topologies: Output of `Topology.describe()` by application.
         confirmations: Result of each step and application.
         kept: Folder for the scenario of each step and application, from which its prediction can be repeated.
+        restore_bytes_per_s: How fast a host restores, as measured; None for the simulator's default.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Experiment:
     topologies: Mapping[str, str]
     confirmations: list[Confirmation] = field(default_factory=list)
     kept: Path | None = None
+    restore_bytes_per_s: int | None = None
     _is_after_blackout: bool = False
     _scenarios: dict[str, Document] = field(default_factory=dict)
     _joins: dict[str, Document] = field(default_factory=dict)
@@ -118,6 +123,38 @@ class Experiment:
         self._scenarios = dict(self._joins)
         self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash", AFTER_JOIN_MS)
 
+    def leave(self, host: Host) -> None:
+        """Close a host for good."""
+        simulated = self._simulate(lambda imported, application: with_departure(imported, application, host))
+        at_ms = _now_ms()
+        host.stop()
+        self._confirm(f"{host.name} leaves", at_ms, simulated, (EVENT_AT_MS, STEP_DURATION_MS))
+
+    def deploy(self, application: TestedApplication, down_s: float, pause_s: float) -> int:
+        """Restart all hosts one after another, with an application instead of the one with its id.
+
+        Args:
+            application: The application with its new configs.
+            down_s: How long each host is out of the group, with its start, which takes about `START_S`.
+            pause_s: How long the next one waits after that, and until all tasks run.
+
+        Returns:
+            When the first host closed, since 1970.
+        """
+        at_ms = _now_ms()
+        self.applications = [application if running.id == application.id else running for running in self.applications]
+        group = self.group(application)
+        for host in self.hosts.running():
+            host.stop()
+            time.sleep(down_s - START_S)
+            self._start(host)
+            returned_s = time.monotonic()
+            self.hosts.wait_until("all tasks run", group.is_running, STABLE_TIMEOUT_S)
+            time.sleep(max(0.0, START_S + pause_s - (time.monotonic() - returned_s)))
+        self._wait_until_stable()
+        self._import_scenarios()
+        return at_ms
+
     def bounce(self, hosts: Sequence[Host], step: str) -> None:
         """Restart hosts one after another, each as soon as the group is stable after the previous one.
 
@@ -134,7 +171,7 @@ class Experiment:
         self._wait_until_stable()
 
         def edit(imported: Document, application: TestedApplication) -> Document:
-            group = self._group(application)
+            group = self.group(application)
             observed = [
                 Restart(host, stopped_ms - restarts[0][1], group.first_join_ms(host, stopped_ms) - stopped_ms)
                 for host, stopped_ms in restarts
@@ -160,7 +197,7 @@ class Experiment:
         self._wait_until_stable()
 
         def edit(imported: Document, application: TestedApplication) -> Document:
-            joined_ms = {host: self._group(application).first_join_ms(host, at_ms) for host in hosts}
+            joined_ms = {host: self.group(application).first_join_ms(host, at_ms) for host in hosts}
             first_ms = min(joined_ms.values())
             return with_blackout(imported, application, {host: at - first_ms for host, at in joined_ms.items()})
 
@@ -198,7 +235,12 @@ class Experiment:
             }
         )
 
-    def _group(self, application: TestedApplication) -> TestedGroup:
+    def imported(self, application: TestedApplication) -> Document:
+        """Return the scenario of an application as it was imported last."""
+        return self._scenarios[application.id]
+
+    def group(self, application: TestedApplication) -> TestedGroup:
+        """Return an application as it runs."""
         configs = application.all_configs(is_after_blackout=self._is_after_blackout)
         return TestedGroup(self.cluster, self.hosts, application, self.topologies[application.id], configs)
 
@@ -247,7 +289,7 @@ class Experiment:
         period_ms: tuple[int, int],
         started: Sequence[Host],
     ) -> Confirmation:
-        group = self._group(application)
+        group = self.group(application)
         trace = simulated.trace
         if self.kept is not None:
             self._keep(step, application, simulated)
@@ -256,6 +298,7 @@ class Experiment:
         decisions = group.leader_decisions(at_ms)
         assigned_ms = group.assignment_times_ms(at_ms)
         event_ms = min((group.first_join_ms(host, at_ms) for host in started), default=at_ms)
+        observed = observed_distribution(observation)
         return Confirmation(
             kafka=self.cluster.spec.kafka_version,
             experiment=self.name,
@@ -270,8 +313,11 @@ class Experiment:
                 if application.uses_streams_groups
                 else predict_range(trace, simulated.document, application.assignor, period_ms)
             ),
-            observed=observed_distribution(observation),
-            outcome=group.outcome(observation, at_ms, event_ms),
+            observed=observed,
+            outcome=replace(
+                group.outcome(observation, at_ms, event_ms),
+                cross_rack_partitions=cross_rack_partitions(trace, period_ms[1], observed.process_of),
+            ),
             threads=observed_threads(observation),
             is_streams_group=application.uses_streams_groups,
             depends_on_timing=application.depends_on_timing,
@@ -297,8 +343,12 @@ class Experiment:
             # An import does not know the release of clients, nor, for classic groups, that of brokers.
             document["application"] = {"kafka": self.cluster.spec.kafka_version, **document["application"]}
             document["cluster"] = {"kafka": self.cluster.spec.kafka_version, **document["cluster"]}
+            if self.restore_bytes_per_s is not None:
+                document["clients"] = [
+                    {**client, "restore": self.restore_bytes_per_s} for client in document["clients"]
+                ]
             # Nor does it know what was on disk when stores were opened, which clients log.
-            group = self._group(application)
+            group = self.group(application)
             opened = {
                 host.process_id(application.id): group.lags_when_opened(host, observation.topics)
                 for host in self.hosts.running()
@@ -308,7 +358,7 @@ class Experiment:
 
     def _observe_after_probing(self, application: TestedApplication) -> Observation:
         """Import an application once no probing rebalance is scheduled and it reports the imported tasks itself."""
-        group = self._group(application)
+        group = self.group(application)
         deadline_s = time.monotonic() + PROBING_TIMEOUT_S
         attempts = 0
         while True:
@@ -332,10 +382,10 @@ class Experiment:
 
     def _are_idle(self) -> bool:
         with ThreadPoolExecutor(CONCURRENT_OBSERVATIONS) as threads:
-            return all(threads.map(lambda application: self._group(application).is_idle(), self.applications))
+            return all(threads.map(lambda application: self.group(application).is_idle(), self.applications))
 
     def _wait_until_stable(self, applications: Sequence[TestedApplication] | None = None) -> None:
-        groups = [self._group(application) for application in applications or self.applications]
+        groups = [self.group(application) for application in applications or self.applications]
         self.hosts.wait_until(
             "all tasks run and nothing changes",
             lambda: all(group.is_stable(QUIET_S) for group in groups),

@@ -49,6 +49,11 @@ class TaskDistribution:
         standby_tasks = {process: _select(tasks, standby[:, row]) for row, process in enumerate(processes)}
         return cls(_without_empty(active_tasks), _without_empty(standby_tasks))
 
+    @property
+    def process_of(self) -> dict[str, str]:
+        """Process of each active task."""
+        return {task: process for process, tasks in self.active.items() for task in tasks}
+
     def differences(self, observed: TaskDistribution) -> list[str]:
         """Return a sentence for each process and role whose observed tasks differ from these (predicted) ones."""
         sentences = []

@@ -9,7 +9,8 @@ from tests.fidelity.shares import CONVERGENCE, DIMENSIONS, REBALANCES, REPLAYED,
 from tests.fidelity.stored_confirmation import StoredConfirmation, format_times
 
 PAGE = Path("docs/explanation/fidelity.md")
-BEGIN, END = "<!-- {name}: made by `python -m tests.fidelity --write`. -->", "<!-- end of {name} -->"
+COMMAND = "python -m tests.fidelity --write"
+BEGIN, END = "<!-- {name}: made by `{command}`. -->", "<!-- end of {name} -->"
 
 MANY_APPLICATIONS = "assignors"
 MANY_THREADS = "threads"
@@ -29,13 +30,18 @@ def write_page(confirmations: Sequence[StoredConfirmation], page: Path = PAGE) -
     """
     text = page.read_text()
     for name, table in tables(confirmations).items():
-        begin, end = BEGIN.format(name=name), END.format(name=name)
-        before, found_begin, rest = text.partition(begin)
-        _, found_end, after = rest.partition(end)
-        if not (found_begin and found_end):
-            raise ValueError(f"{page}: expected '{begin}' and '{end}' around the table '{name}'")
-        text = f"{before}{begin}\n\n{table}\n\n{end}{after}"
+        text = replace_part(text, name, table, COMMAND, page)
     page.write_text(text)
+
+
+def replace_part(text: str, name: str, part: str, command: str, page: Path) -> str:
+    """Return the text of a page with another part between its comments; raises ValueError if it has none."""
+    begin, end = BEGIN.format(name=name, command=command), END.format(name=name)
+    before, found_begin, rest = text.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found_begin and found_end):
+        raise ValueError(f"{page}: expected '{begin}' and '{end}' around '{name}'")
+    return f"{before}{begin}\n\n{part}\n\n{end}{after}"
 
 
 def tables(confirmations: Sequence[StoredConfirmation]) -> dict[str, str]:
@@ -79,7 +85,7 @@ def _summary_table(confirmations: Sequence[StoredConfirmation]) -> str:
         rows.append(
             [dimension.title, dimension.unit, *map(str, shares), str(total), total.percent, alone.percent, target]
         )
-    return _table(
+    return markdown_table(
         ["compared", "unit", *(f"Kafka {release}" for release in releases), "all", "share", "few", "target"], rows
     )
 
@@ -139,7 +145,7 @@ def _times_table(confirmations: Sequence[StoredConfirmation]) -> str:
         if stored.experiment != MANY_APPLICATIONS
     ]
     columns = ["Kafka", "application", "step", "rebalances at", "observed", "converged at", "observed"]
-    return _table(columns, rows)
+    return markdown_table(columns, rows)
 
 
 def _restored_table(confirmations: Sequence[StoredConfirmation]) -> str:
@@ -157,7 +163,7 @@ def _misses_table(confirmations: Sequence[StoredConfirmation]) -> str:
         for stored in confirmations
         if stored.misses()
     ]
-    return _table(["Kafka", "application", "step", "difference", "cause"], rows)
+    return markdown_table(["Kafka", "application", "step", "difference", "cause"], rows)
 
 
 def _by_application(
@@ -170,9 +176,10 @@ def _by_application(
     for stored in confirmations:
         groups.setdefault((stored.kafka, stored.title), []).append(stored)
     rows = [[kafka, title, *row(group)] for (kafka, title), group in groups.items()]
-    return _table(["Kafka", "application", *columns], [*rows, ["", "**all**", *row(confirmations)]])
+    return markdown_table(["Kafka", "application", *columns], [*rows, ["", "**all**", *row(confirmations)]])
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- |", "|---|").replace(" --- |", "---|")

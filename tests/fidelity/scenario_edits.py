@@ -49,6 +49,8 @@ def with_new_host(imported: Document, application: TestedApplication, host: Host
     }
     if application.is_static:
         client["static_membership"] = True
+    if "restore" in imported["clients"][0]:
+        client["restore"] = imported["clients"][0]["restore"]
     document = _with_events(imported, [{"at": EVENT_AT_MS, "join": {"clients": host.name}}])
     return {**document, "clients": [*imported["clients"], client]}
 
@@ -61,6 +63,12 @@ def with_absence(
     if event == "rolling_bounce":
         absence |= _closing(application)
     return _with_events(imported, [{"at": at_ms, event: absence}])
+
+
+def with_departure(imported: Document, application: TestedApplication, host: Host) -> Document:
+    """Return the scenario in which a host leaves for good."""
+    leave = {"clients": _client_names(imported, application, [host]), **_closing(application)}
+    return _with_events(imported, [{"at": EVENT_AT_MS, "leave": leave}])
 
 
 def with_restarts(imported: Document, application: TestedApplication, restarts: Sequence[Restart]) -> Document:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import pairwise, permutations
 
+from assignors.model.assignment import UNASSIGNED
 from simulator.flows.task_states import TaskState
-from simulator.results.trace import INITIAL_ROUND, Trace
+from simulator.results.trace import INITIAL_ROUND, Round, Trace
 
 TOLERANCE_MS = 3_000
 TOLERANCE_SHARE = 0.15
@@ -25,16 +26,21 @@ class StepOutcome:
         converged_ms: When the last change had taken effect: all members have the last assignment, all tasks run, and
             all standbys and warm-ups are caught up; None if that did not happen.
         restored_bytes: Bytes of changelogs read by restorations, standbys and warm-ups of all clients.
+        active_moves: How often an active task was assigned to another process.
+        cross_rack_partitions: Source partitions that are read from another rack at the end; None if unknown.
     """
 
     rebalances_ms: tuple[int, ...]
     converged_ms: int | None
     restored_bytes: int
+    active_moves: int = 0
+    cross_rack_partitions: int | None = None
 
 
 def predict_outcome(trace: Trace, from_ms: int, until_ms: int) -> StepOutcome:
     """Return the outcome of a period of simulated time: `from_ms` inclusive, `until_ms` exclusive."""
     rounds = [round_ for round_ in trace.rounds if round_.number != INITIAL_ROUND]
+    owners = [_process_of(trace, round_) for round_ in trace.rounds if round_.at_ms < until_ms]
     in_period = [round_ for round_ in rounds if from_ms <= round_.at_ms < until_ms]
     totals = [round_.totals_before for round_ in rounds if round_.at_ms >= from_ms]
     after = [round_.totals_before for round_ in rounds if round_.at_ms >= until_ms]
@@ -43,7 +49,45 @@ def predict_outcome(trace: Trace, from_ms: int, until_ms: int) -> StepOutcome:
         rebalances_ms=tuple(round_.at_ms - from_ms for round_ in in_period),
         converged_ms=_converged_ms(trace, from_ms, until_ms),
         restored_bytes=round(end.restored_bytes - totals[0].restored_bytes) if totals else 0,
+        active_moves=count_moves(owners[-len(in_period) - 1 :]),
+        cross_rack_partitions=last_round(trace, until_ms).measures.cross_rack_source_partitions,
     )
+
+
+def count_moves(owners: Sequence[Mapping[str, str]]) -> int:
+    """Return how often a task moves to another process, given the process of each task after each rebalance."""
+    return sum(
+        task in before and before[task] != process
+        for before, after in pairwise(owners)
+        for task, process in after.items()
+    )
+
+
+def _process_of(trace: Trace, round_: Round) -> dict[str, str]:
+    return {
+        str(task): str(trace.world.clients[owner].process_id)
+        for task, owner in zip(trace.layout.tasks.ids, round_.owner.tolist(), strict=True)
+        if owner != UNASSIGNED
+    }
+
+
+def last_round(trace: Trace, until_ms: int) -> Round:
+    """Return the last rebalance before a time."""
+    return [round_ for round_ in trace.rounds if round_.at_ms < until_ms][-1]
+
+
+def cross_rack_partitions(trace: Trace, until_ms: int, process_of: Mapping[str, str]) -> int:
+    """Return how many source partitions are read from another rack if tasks run where they were observed.
+
+    Args:
+        trace: A simulation with the same clients, tasks and replicas.
+        until_ms: Simulated time of the observation.
+        process_of: The process of each active task.
+    """
+    counts = last_round(trace, until_ms).remote_source_counts
+    rack_of = dict(zip((str(client.process_id) for client in trace.world.clients), trace.client_racks, strict=True))
+    rows = enumerate(map(str, trace.layout.tasks.ids))
+    return int(sum(counts[row, rack_of[process_of[task]]] for row, task in rows if task in process_of))
 
 
 def is_close(predicted_ms: float, observed_ms: float, *, delay_ms: float = 0) -> bool:

@@ -210,7 +210,7 @@ def _run_lane(
         with hosts_of[spec.name] as hosts:
             confirmations += _run_experiment(spec, hosts, cluster, topologies, kept)
             if kept is not None:
-                _keep_logs(hosts, cluster, kept)
+                keep_logs(hosts, cluster, kept)
     return confirmations
 
 
@@ -233,7 +233,8 @@ def _run_experiment(
     return experiment.confirmations
 
 
-def _keep_logs(hosts: Hosts, cluster: KafkaCluster, kept: Path) -> None:
+def keep_logs(hosts: Hosts, cluster: KafkaCluster, kept: Path) -> None:
+    """Copy the logs of hosts and brokers into a folder."""
     for host in hosts.all():
         if host.log.exists():
             (kept / f"{host.name}.log").write_text(host.log.read_text(errors="replace"))

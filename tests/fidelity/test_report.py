@@ -10,6 +10,7 @@ import pytest
 from tests.fidelity import stored_confirmation
 from tests.fidelity.report import (
     BEGIN,
+    COMMAND,
     EARLY_WARMUP,
     END,
     PAGE,
@@ -110,13 +111,13 @@ def test_page_has_every_table(tmp_path: Path) -> None:
     write_page([RIGHT, WRONG], page)
     text = page.read_text()
     assert text.count("made by `python -m tests.fidelity --write`") == len(tables([RIGHT]))
-    misses = text[text.index(BEGIN.format(name="misses")) : text.index(END.format(name="misses"))]
+    misses = text[text.index(BEGIN.format(name="misses", command=COMMAND)) : text.index(END.format(name="misses"))]
     assert "| 4.3.1 | 13 MB a task, exactly-once | crash1 joins | tasks: p active" in misses
     assert RIGHT.step not in misses
     write_page([RIGHT, WRONG], page)
     assert page.read_text() == text
     page.write_text("nothing")
-    with pytest.raises(ValueError, match="around the table 'summary'"):
+    with pytest.raises(ValueError, match="around 'summary'"):
         write_page([RIGHT], page)
 
 

@@ -6,11 +6,13 @@ import random
 
 import pytest
 
-from tests.fidelity.prediction import simulate_document
+from tests.fidelity.prediction import predict_period, simulate_document
 from tests.fidelity.scenario_edits import EVENT_AT_MS, STEP_DURATION_MS
 from tests.fidelity.step_outcome import (
     count_close_times,
+    count_moves,
     count_tasks_on_predicted_thread,
+    cross_rack_partitions,
     is_close,
     predict_outcome,
 )
@@ -98,12 +100,40 @@ def test_threads_are_matched_whatever_their_order() -> None:
     assert count_tasks_on_predicted_thread({}, observed) == 0
 
 
+def test_a_return_counts_as_a_move_and_a_first_assignment_does_not() -> None:
+    assert count_moves([{"0_0": "a"}, {"0_0": "b", "0_1": "a"}, {"0_0": "a", "0_1": "a"}]) == 2
+    assert count_moves([{"0_0": "a"}]) == 0
+
+
+def test_partitions_read_from_another_rack_depend_on_where_tasks_run() -> None:
+    brokers = {"count": 2, "racks": ["az1", "az2"]}
+    topics = [{"name": "orders", "partitions": 2, "replicas": [[0], [1]], "size": 1_000, "record_size": 500}]
+    document = {
+        **DOCUMENT,
+        "cluster": {"brokers": brokers, "topics": topics},
+        "clients": [{"name": rack, "rack": rack} for rack in brokers["racks"]],
+        "application": {key: value for key, value in DOCUMENT["application"].items() if key != "starts"},
+        "events": [],
+    }
+    trace, _ = simulate_document(document, "high_availability", "a test")
+    first, second = (str(client.process_id) for client in trace.world.clients)
+    crossing = [
+        cross_rack_partitions(trace, STEP_DURATION_MS, {"0_0": owner, "0_1": other})
+        for owner, other in ((first, second), (second, first), (first, first))
+    ]
+    assert sorted(crossing) == [0, 1, 2]
+    predicted = predict_period(trace, 0, STEP_DURATION_MS).tasks.process_of
+    outcome = predict_outcome(trace, 0, STEP_DURATION_MS)
+    assert outcome.cross_rack_partitions == cross_rack_partitions(trace, STEP_DURATION_MS, predicted)
+
+
 def test_outcome_of_a_newcomer_includes_its_warm_up() -> None:
     trace, _ = simulate_document(DOCUMENT, "high_availability", "a test")
     outcome = predict_outcome(trace, EVENT_AT_MS, STEP_DURATION_MS)
     assert outcome.restored_bytes == pytest.approx(TASK_BYTES, rel=0.01)
     assert len(outcome.rebalances_ms) >= 2
     assert outcome.converged_ms is not None
+    assert outcome.active_moves == 1
     # The warm-up takes 13 s, so the task moves at a probing rebalance, a minute after the join.
     assert 60_000 < outcome.rebalances_ms[-1] <= outcome.converged_ms < 130_000
     assert predict_outcome(trace, 0, EVENT_AT_MS).rebalances_ms == ()

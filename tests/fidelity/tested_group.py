@@ -15,7 +15,7 @@ from tests.fidelity.client_log import opened_offsets
 from tests.fidelity.coordinator_log import target_assignment_times_ms
 from tests.fidelity.leader_log import LeaderDecision, parse_leader_decisions
 from tests.fidelity.prediction import TaskDistribution
-from tests.fidelity.step_outcome import StepOutcome, Threads
+from tests.fidelity.step_outcome import StepOutcome, Threads, count_moves
 from tests.kafka_cluster.applications import Host, Hosts, HostTasks
 from tests.kafka_cluster.cluster import KafkaCluster
 from tools.java import ClusterError
@@ -67,14 +67,15 @@ class TestedGroup:
     def is_stable(self, quiet_s: float) -> bool:
         """Return whether all tasks run, and neither tasks nor copies have changed for a time."""
         quiet_since_ms = round((time.time() - quiet_s) * 1000)
-        histories = self.task_histories()
-        if not all(
-            history and history[-1].state == "RUNNING" and history[-1].at_ms < quiet_since_ms for history in histories
-        ):
-            return False
-        if self._last_restored_ms() >= quiet_since_ms:
-            return False
-        return sum(len(history[-1].active) for history in histories) == self.application.num_tasks
+        changed_ms = [history[-1].at_ms for history in self.task_histories() if history]
+        is_quiet = max([self._last_restored_ms(), *changed_ms]) < quiet_since_ms
+        return is_quiet and self.is_running()
+
+    def is_running(self) -> bool:
+        """Return whether all tasks run."""
+        latest = [history[-1] if history else None for history in self.task_histories()]
+        running = [tasks for tasks in latest if tasks is not None and tasks.state == "RUNNING"]
+        return running == latest and sum(len(tasks.active) for tasks in running) == self.application.num_tasks
 
     def task_histories(self) -> list[list[HostTasks]]:
         """Return the tasks on each running host since its last start."""
@@ -144,7 +145,7 @@ class TestedGroup:
         }
 
     def outcome(self, observation: Observation, since_ms: int, event_ms: int) -> StepOutcome:
-        """Return what happened since a step began.
+        """Return what happened since a step began; no moves of a streams group, whose decisions are not logged.
 
         Args:
             observation: An import after the step, which provides the size of changelog records.
@@ -159,7 +160,15 @@ class TestedGroup:
             rebalances_ms=tuple(at_ms - event_ms for at_ms in assigned_ms),
             converged_ms=last_ms - event_ms,
             restored_bytes=round(self._restored_bytes(observation, since_ms)),
+            active_moves=self.moves(since_ms),
         )
+
+    def moves(self, since_ms: int) -> int:
+        """Return how often group leaders assigned an active task to another process since a time."""
+        decisions = self.leader_decisions(0)
+        since = [decision for decision in decisions if decision.at_ms >= since_ms]
+        before = decisions[: len(decisions) - len(since)]
+        return count_moves([decision.assignment.process_of for decision in (*before[-1:], *since)])
 
     def _last_restored_ms(self) -> int:
         times_ms = [host.last_restored_ms(self.application.id) for host in self.hosts.running()]

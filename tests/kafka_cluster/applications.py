@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Self
 
@@ -29,6 +29,8 @@ STOP_TIMEOUT_S = 30
 PREPARE_TIMEOUT_S = 60
 FILL_TIMEOUT_S = 300
 POLL_INTERVAL_S = 0.1
+MAX_SAMPLE_MS = 500
+"""Longer than the time between two reports of records, and shorter than that until another copy is restored."""
 RACK_TAG = "zone"
 """Client tag with the rack of the host."""
 LEADER_LOG_OPTION = (
@@ -46,12 +48,14 @@ class TableTopic:
         partitions: Number of partitions.
         records: Number of records, all with different keys.
         value_bytes: Size of each record's value.
+        replicas: Replicas of each partition.
     """
 
     topic: str
     partitions: int
     records: int
     value_bytes: int
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,23 @@ class Host:
                     last[topic] = records
         return restored
 
+    def restore_records_per_s(self, application: str) -> float:
+        """Return how many records the restore consumers read in a second while they read any, since the last start.
+
+        Raises:
+            ClusterError: They have read none.
+        """
+        rows = [fields for fields in _read_fields(self._task_log) if fields[1:3] == [application, RESTORED]]
+        samples = [(int(fields[0]), int(fields[4])) for fields in rows]
+        read = [
+            (later_ms - at_ms, more - records)
+            for (at_ms, records), (later_ms, more) in pairwise(samples)
+            if more > records and later_ms - at_ms <= MAX_SAMPLE_MS
+        ]
+        if not read:
+            raise ClusterError(f"{self.name}: {application} has not restored anything")
+        return 1_000 * sum(records for _, records in read) / sum(ms for ms, _ in read)
+
     def last_restored_ms(self, application: str) -> int | None:
         """Return when the restore consumers of the current process last read records, since 1970; None if never."""
         rows = [fields for fields in _read_fields(self._task_log) if fields[1:3] == [application, RESTORED]]
@@ -282,7 +303,7 @@ def prepare_table(cluster: KafkaCluster, table: TableTopic) -> None:
     Raises:
         ClusterError: The program fails.
     """
-    numbers = map(str, (table.partitions, table.records, table.value_bytes))
+    numbers = map(str, (table.partitions, table.replicas, table.records, table.value_bytes))
     arguments = ("prepare", cluster.bootstrap_servers, table.topic, *numbers)
     cluster.run_main(TABLE_TOPOLOGY, *arguments, timeout_s=FILL_TIMEOUT_S)
 

@@ -30,17 +30,18 @@ public final class TableTopology {
 
     /**
      * Prints the topology ({@code describe TOPIC}), or creates and fills its topic
-     * ({@code prepare BOOTSTRAP_SERVERS TOPIC PARTITIONS RECORDS VALUE_BYTES}).
+     * ({@code prepare BOOTSTRAP_SERVERS TOPIC PARTITIONS REPLICAS RECORDS VALUE_BYTES}).
      */
     public static void main(final String[] args) throws ExecutionException, InterruptedException {
         if (args.length == 2 && args[0].equals("describe")) {
             System.out.print(build(args[1]).describe());
-        } else if (args.length == 6 && args[0].equals("prepare")) {
-            prepare(args[1], args[2], Integer.parseInt(args[3]), Integer.parseInt(args[4]), Integer.parseInt(args[5]));
+        } else if (args.length == 7 && args[0].equals("prepare")) {
+            final NewTopic topic = new NewTopic(args[2], Integer.parseInt(args[3]), Short.parseShort(args[4]));
+            prepare(args[1], topic, Integer.parseInt(args[5]), Integer.parseInt(args[6]));
         } else {
             System.err.println(
                 "usage: TableTopology describe TOPIC "
-                    + "| TableTopology prepare BOOTSTRAP_SERVERS TOPIC PARTITIONS RECORDS VALUE_BYTES");
+                    + "| TableTopology prepare BOOTSTRAP_SERVERS TOPIC PARTITIONS REPLICAS RECORDS VALUE_BYTES");
             System.exit(2);
         }
     }
@@ -57,10 +58,10 @@ public final class TableTopology {
 
     /** Writes records with distinct keys, round-robin, so that all tasks have the same amount of state. */
     private static void prepare(
-        final String servers, final String topic, final int partitions, final int records, final int valueBytes
+        final String servers, final NewTopic topic, final int records, final int valueBytes
     ) throws ExecutionException, InterruptedException {
         try (Admin admin = Admin.create(Map.<String, Object>of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, servers))) {
-            admin.createTopics(List.of(new NewTopic(topic, partitions, (short) 1))).all().get();
+            admin.createTopics(List.of(topic)).all().get();
         }
         final Map<String, Object> config = Map.of(
             ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, servers,
@@ -71,7 +72,7 @@ public final class TableTopology {
         try (Producer<String, byte[]> producer =
                  new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
             for (int i = 0; i < records; i++) {
-                producer.send(new ProducerRecord<>(topic, i % partitions, "key-" + i, value));
+                producer.send(new ProducerRecord<>(topic.name(), i % topic.numPartitions(), "key-" + i, value));
             }
         }
     }
