@@ -25,7 +25,7 @@ from typing import Final
 
 import numpy as np
 import simpy
-from simpy.events import URGENT, EventPriority
+from simpy.events import URGENT
 
 from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause
@@ -35,18 +35,9 @@ from simulator.random_streams import random_stream
 
 def timer_of_broker(env: simpy.Environment, delay_ms: int) -> simpy.Event:
     """Return an event after a delay; the coordinator's timers come before other events of their millisecond."""
-    return _scheduled(env, EventPriority(URGENT - 1), delay_ms)
-
-
-def change_of_world(env: simpy.Environment, delay_ms: int) -> simpy.Event:
-    """Return an event after a delay, before what clients do in its millisecond, whatever happened before."""
-    return _scheduled(env, URGENT, delay_ms)
-
-
-def _scheduled(env: simpy.Environment, priority: EventPriority, delay_ms: int) -> simpy.Event:
     event = env.event()
     event._ok, event._value = True, None
-    env.schedule(event, priority, delay_ms)
+    env.schedule(event, URGENT, delay_ms)
     return event
 
 

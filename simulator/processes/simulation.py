@@ -33,7 +33,6 @@ from simulator.group.member import Member
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.autoscaling import Autoscaling
 from simulator.processes.classic_protocol import ClassicProtocol
-from simulator.processes.rejoining import change_of_world
 from simulator.processes.run_options import DEFAULT_OPTIONS, RunBudget, RunOptions
 from simulator.processes.simulation_context import GroupProtocolProcess, Process, SimulationContext
 from simulator.processes.streams_protocol import StreamsProtocol
@@ -333,7 +332,7 @@ class Simulation:
             if timed.at_ms >= self._world.duration_ms:
                 return
             if timed.at_ms > self._now_ms:
-                yield change_of_world(self._env, timed.at_ms - self._now_ms)
+                yield self._env.timeout(timed.at_ms - self._now_ms)
             self._autoscaling.play(timed)
 
     def _resume(self) -> None:
