@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from simulator.plurals import counted
-from tests.fidelity.advice import RolledOutAdvice, misses
+from tests.fidelity.advice import RolledOutAdvice, misses, needs_range
 from tests.fidelity.confirmation import Confirmation
 from tests.fidelity.report import markdown_table, replace_part
 from tests.fidelity.step_outcome import TOLERANCE_MS, StepOutcome
@@ -34,10 +34,12 @@ def write_page(advice: Sequence[RolledOutAdvice], page: Path = PAGE) -> None:
 def _conclusion(advice: Sequence[RolledOutAdvice]) -> str:
     steps = [step for result in advice for step in (*result.before, *result.after)]
     held = sum(not misses(step) for step in steps)
+    in_range = sum(map(needs_range, steps))
     in_place = sum(not step.differences for step in steps)
     lines = [
         f"**Conclusion**: of {len(steps)} steps before and after the rollout of "
-        f"{counted(len(advice), 'recommendation')}, {held} went as predicted in all that is compared below. "
+        f"{counted(len(advice), 'recommendation')}, {held} went as predicted in all that is compared below, "
+        f"{in_range} of them only within the range of times that a run reports. "
         f"In {in_place}, every task was in its place.",
         "",
     ]
