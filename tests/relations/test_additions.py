@@ -181,9 +181,11 @@ def split_event(world: World, event: Disturbance) -> list[Disturbance]:
             return [Join(at_ms + i * every_ms, (name,)) for i, name in enumerate(clients)]
         case Leave(at_ms=at_ms, clients=clients, every_ms=every_ms):
             return [dataclasses.replace(event, at_ms=at_ms + i * every_ms, clients=(n,)) for i, n in enumerate(clients)]
-        case BrokerBounce(at_ms=at_ms, brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
+        case BrokerBounce(at_ms=at_ms, brokers=brokers):
+            interval_ms = event.down_ms + event.pause_ms
             return [
-                BrokerLoss(at_ms + i * (down_ms + pause_ms), (broker,), down_ms) for i, broker in enumerate(brokers)
+                dataclasses.replace(event, at_ms=at_ms + i * interval_ms, brokers=(broker,))
+                for i, broker in enumerate(brokers)
             ]
         case RackOutage(at_ms=at_ms, rack=rack, down_ms=down_ms, disk=Disk.KEPT):
             brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)

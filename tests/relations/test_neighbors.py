@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assignors import registry
 from assignors.model.assignment import TaskAssignor
+from simulator.brokers.coordinator import coordinator_replicas
 from simulator.flows.execution import Execution
 from simulator.processes.neighbors import Neighbor, simulate_alongside
 from simulator.processes.run_options import RunOptions
@@ -119,7 +120,10 @@ def test_equal_applications(base: World, broker: int | None, limit: int, assigno
     """Two equal applications with twice the bandwidth of brokers and hosts have the figures of one alone."""
     base = on_hosts(with_broker_limit(base, broker), ("h0", "h1"), limit)
     twice = on_hosts(with_broker_limit(base, broker and 2 * broker), ("h0", "h1"), 2 * limit)
-    trace = run_together(twice, as_application(twice, "other"), assignor=assignor)
+    others = (as_application(twice, f"other-{number}") for number in itertools.count())
+    # The events name the replicas of the coordinator's partition.
+    other = next(world for world in others if coordinator_replicas(world) == coordinator_replicas(base))
+    trace = run_together(twice, other, assignor=assignor)
     alone = figures(base, assignor)
     check_same(own_figures(trace), alone, exact=False)
     check_same(figures_of(trace.neighbors[0]), alone, exact=False)

@@ -190,7 +190,12 @@ def test_twice_the_rates_are_twice_the_other_traffic(world: World) -> None:
         )
         for name, topic in world.cluster.topics.items()
     }
-    doubled = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics))
+    # Else replicas would be in sync later, and lead later.
+    brokers = tuple(
+        dataclasses.replace(broker, replication_bytes_per_s=2 * broker.replication_bytes_per_s)
+        for broker in world.cluster.brokers
+    )
+    doubled = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics, brokers=brokers))
     assert flow_bytes(traced(doubled)) == close_to(2 * flow_bytes(traced(world)))
 
 

@@ -74,7 +74,9 @@ def test_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, fac
     larger = _with_write_buffers(with_topics(world, rate=factor, size=factor, record=factor), factor)
     brokers = tuple(
         dataclasses.replace(
-            broker, restore_bytes_per_s=broker.restore_bytes_per_s and factor * broker.restore_bytes_per_s
+            broker,
+            restore_bytes_per_s=broker.restore_bytes_per_s and factor * broker.restore_bytes_per_s,
+            replication_bytes_per_s=factor * broker.replication_bytes_per_s,
         )
         for broker in world.cluster.brokers
     )

@@ -204,7 +204,7 @@ class BrokerModel:
         self.crashed.discard(broker)
 
     def trim(self, p: Partition) -> None:
-        """Forget eligible replicas when the ISR is large enough."""
+        """Forget eligible replicas if the ISR, which has changed, is large enough; an unclean election keeps them."""
         p.eligible -= p.isr
         if len(p.isr) >= p.topic.min_insync_replicas:
             p.eligible.clear()
@@ -413,6 +413,6 @@ class BrokerModel:
                     p.following.discard(broker)
                     p.missing.pop(broker, None)
                     p.isr.add(broker)
+                    self.trim(p)
                     something = True
-            self.trim(p)
         return something
