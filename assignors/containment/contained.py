@@ -146,13 +146,14 @@ class ContainedAssignor(RecordedAssignor):
         host = self._host = self._host or self._start()
         self._calls += 1
         is_sampled = self._calls & (self._calls - 1) == 0
-        before = fingerprint(state) if is_sampled else 0
+        can_change_state = is_sampled and not isinstance(self._assignor, OwnProcess)
+        before = fingerprint(state) if can_change_state else 0
         started = time.perf_counter_ns()
         columns = host.compute(state, recorder)
         self.nanos = time.perf_counter_ns() - started
+        if can_change_state and fingerprint(state) != before:
+            raise ChangedStateError("changed the state, which is read-only")
         if is_sampled:
-            if fingerprint(state) != before:
-                raise ChangedStateError("changed the state, which is read-only")
             difference = first_difference(state, columns, host.compute(state, NO_RECORDER))
             if difference:
                 raise NotDeterministicError(f"is not deterministic: for the same state, {difference}")

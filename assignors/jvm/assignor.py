@@ -33,7 +33,7 @@ from assignors.model.group_spec import GroupSpec, MemberAssignment, MemberAssign
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.sequence import UNCHANGED_ROUNDS, MembershipSequence, SequenceOutcome
 from assignors.model.state import NO_LAG, ApplicationState
-from assignors.tasks.group_spec_assignor import GroupSpecAssignor, group_spec_of, topology_of
+from assignors.tasks.group_spec_assignor import assign_group, group_spec_of, topology_of
 from assignors.tasks.streams_group_sticky import members_of
 
 _MAX_CALLS: Final = 100_000
@@ -233,7 +233,7 @@ def _sorted(tasks: Mapping[str, Set[int]]) -> dict[str, list[int]]:
 
 
 def _pairs(offsets: Mapping[str, Mapping[int, int]]) -> dict[str, list[tuple[int, int]]]:
-    return {subtopology: sorted(by_partition.items()) for subtopology, by_partition in offsets.items()}
+    return {subtopology: list(by_partition.items()) for subtopology, by_partition in offsets.items()}
 
 
 def decode_group(answer: Mapping[str, Any]) -> dict[str, MemberAssignment]:
@@ -406,8 +406,11 @@ class JavaAssignor:
         is invalid, and as `JavaClass.call`.
         """
         if self.java.interface == "coordinator":
-            return GroupSpecAssignor(_CoordinatorCall(self.java, self.limits), self.order, self.members).assign(state)
+            return assign_group(state, self.order, self.members, self._ask_for_group)
         return self._encoder.decode(state, self.java.call(self.request(state), self.limits))
+
+    def _ask_for_group(self, group: GroupSpec, topology: TopologyDescriber) -> Mapping[str, MemberAssignment]:
+        return decode_group(self.java.call(encode_group(self.java.key, group, topology), self.limits))
 
     def request(self, state: ApplicationState) -> bytes:
         """Return the request for an assignment of a state."""
@@ -423,17 +426,6 @@ class JavaAssignor:
         """
         answer = self.java.ask(encode_sequences(self.java, sequences), self.limits)
         return [SequenceOutcome(tuple(violated), *uneven) for violated, *uneven in answer["outcomes"]]
-
-
-@dataclass(frozen=True, slots=True)
-class _CoordinatorCall:
-    """The assignor of a streams group (`StreamsGroupAssignor`)."""
-
-    java: JavaClass
-    limits: CallLimits
-
-    def assign(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
-        return decode_group(self.java.call(encode_group(self.java.key, group_spec, topology_describer), self.limits))
 
 
 @dataclass(frozen=True, slots=True)

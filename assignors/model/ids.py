@@ -123,7 +123,8 @@ class ProcessId:
 
     def __str__(self) -> str:
         high, low = self.most_significant_bits % _TWO_64, self.least_significant_bits % _TWO_64
-        return str(uuid.UUID(int=(high << 64) | low))
+        digits = f"{high:016x}{low:016x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 class TopicPartition(NamedTuple):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
 from assignors.errors import InvalidAssignmentError
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignment
-from assignors.model.columns import NO_RACK
+from assignors.model.columns import NO_RACK, TaskTable
 from assignors.model.group_spec import (
     GroupSpec,
     MemberAssignment,
@@ -52,13 +53,30 @@ class GroupSpecAssignor:
         Returns the assignment, with the threads that get the tasks. Raises InvalidAssignmentError if the answer is
         invalid, with all reasons; or the tasks are not those of a topology.
         """
-        topology = topology_of(state)
-        members = {member.id: member for member in members_of(state, self.order, self.members)}
-        given = self.assignor.assign(group_spec_of(state, list(members.values())), topology)
-        mistakes = list(_type_mistakes(given)) or list(_mistakes(given, members, topology))
+        return assign_group(state, self.order, self.members, self._ask)
+
+    def _ask(self, group: GroupSpec, topology: TopologyDescriber) -> Mapping[str, MemberAssignment]:
+        given = self.assignor.assign(group, topology)
+        mistakes = list(_type_mistakes(given))
         if mistakes:
             raise InvalidAssignmentError("; ".join(mistakes))
-        return _columns(state, members, given).to_assignment(state)
+        return given
+
+
+def assign_group(
+    state: ApplicationState,
+    order: CollectionOrder,
+    member_ids: Mapping[str, str],
+    ask: Callable[[GroupSpec, TopologyDescriber], Mapping[str, MemberAssignment]],
+) -> TaskAssignment:
+    """Return what an assignor answers for the members of a state; see `GroupSpecAssignor`."""
+    topology = topology_of(state)
+    members = {member.id: member for member in members_of(state, order, member_ids)}
+    given = ask(group_spec_of(state, list(members.values())), topology)
+    columns = _columns(state, members, given, topology)
+    if columns is None:
+        raise InvalidAssignmentError("; ".join(_mistakes(given, members, topology)))
+    return columns.to_assignment(state)
 
 
 def group_spec_of(state: ApplicationState, members: Sequence[CoordinatorMember]) -> GroupSpec:
@@ -75,12 +93,12 @@ def group_spec_of(state: ApplicationState, members: Sequence[CoordinatorMember])
             client_tags=state.clients.tags[member.process],
         )
         ends = state.task_end_offsets[member.process] if state.task_end_offsets else {}
-        offsets = {state.tasks.ids[row]: offset for row, offset in member.offsets}
+        offsets, end_offsets = _offsets_by_subtopology(state, member.offsets, ends)
         states[member.id] = MemberAssignmentState(
             active_tasks=_by_subtopology(state, member.previous_active),
             standby_tasks=_by_subtopology(state, member.previous_standby),
-            task_offsets=_offsets_by_subtopology(offsets),
-            task_end_offsets=_offsets_by_subtopology({task: ends[task] for task in offsets if task in ends}),
+            task_offsets=offsets,
+            task_end_offsets=end_offsets,
         )
     return GroupSpec(metadata, states, state.assignment_configs)
 
@@ -90,9 +108,14 @@ def topology_of(state: ApplicationState) -> TopologyDescriber:
 
     Raises InvalidAssignmentError if a subtopology does not have the tasks 0 to N-1, or only some of them have state.
     """
+    return _topology(state.tasks)
+
+
+@lru_cache(maxsize=8)
+def _topology(tasks: TaskTable) -> TopologyDescriber:
     partitions: dict[str, set[int]] = {}
     stateful: dict[str, set[bool]] = {}
-    for task, has_state in zip(state.tasks.ids, state.tasks.stateful.tolist(), strict=True):
+    for task, has_state in zip(tasks.ids, tasks.stateful.tolist(), strict=True):
         partitions.setdefault(str(task.subtopology), set()).add(task.partition)
         stateful.setdefault(str(task.subtopology), set()).add(has_state)
     for subtopology, numbers in partitions.items():
@@ -119,11 +142,23 @@ def _by_subtopology(state: ApplicationState, rows: Sequence[int]) -> dict[str, f
     return {subtopology: frozenset(numbers) for subtopology, numbers in partitions.items()}
 
 
-def _offsets_by_subtopology(offsets: Mapping[TaskId, int]) -> dict[str, dict[int, int]]:
-    nested: dict[str, dict[int, int]] = {}
-    for task, offset in offsets.items():
-        nested.setdefault(str(task.subtopology), {})[task.partition] = offset
-    return nested
+_Offsets = dict[str, dict[int, int]]
+
+
+def _offsets_by_subtopology(
+    state: ApplicationState, offsets: Sequence[tuple[int, int]], ends: Mapping[TaskId, int]
+) -> tuple[_Offsets, _Offsets]:
+    """Return the offsets of a member's tasks, and the known end offsets of the same tasks."""
+    own: _Offsets = {}
+    last: _Offsets = {}
+    for row, offset in offsets:
+        task = state.tasks.ids[row]
+        subtopology = str(task.subtopology)
+        own.setdefault(subtopology, {})[task.partition] = offset
+        end = ends.get(task)
+        if end is not None:
+            last.setdefault(subtopology, {})[task.partition] = end
+    return own, last
 
 
 def _type_mistakes(given: object) -> Iterator[str]:
@@ -182,18 +217,40 @@ def _tasks(tasks: MemberAssignment) -> Iterator[tuple[str, int, bool]]:
 
 
 def _columns(
-    state: ApplicationState, members: Mapping[str, CoordinatorMember], given: Mapping[str, MemberAssignment]
-) -> AssignmentColumns:
+    state: ApplicationState,
+    members: Mapping[str, CoordinatorMember],
+    given: Mapping[str, MemberAssignment],
+    topology: TopologyDescriber,
+) -> AssignmentColumns | None:
+    """Return the columns of an answer; None if `_mistakes` finds any."""
     shape = (len(state.tasks), len(state.clients))
-    owner = np.full(shape[0], UNASSIGNED, dtype=np.int64)
-    standby, thread = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
+    owner = [UNASSIGNED] * shape[0]
+    thread_of: dict[tuple[int, int], int] = {}
+    standbys: list[tuple[int, int]] = []
     for member_id, tasks in given.items():
-        member = members[member_id]
-        for subtopology, partition, is_active in _tasks(tasks):
-            row = state.row_of_task[TaskId(int(subtopology), partition)]
-            thread[row, member.process] = member.thread
-            if is_active:
-                owner[row] = member.process
-            else:
-                standby[row, member.process] = True
-    return AssignmentColumns(owner, standby, None, thread)
+        member = members.get(member_id)
+        if member is None:
+            return None
+        for role, is_active in ((tasks.active_tasks, True), (tasks.standby_tasks, False)):
+            for subtopology, partitions in role.items():
+                count = topology.partitions.get(subtopology, 0)
+                if not is_active and partitions and subtopology not in topology.stateful:
+                    return None
+                for partition in partitions:
+                    if not 0 <= partition < count:
+                        return None
+                    row = state.row_of_task[TaskId(int(subtopology), partition)]
+                    cell = row, member.process
+                    if cell in thread_of or (is_active and owner[row] != UNASSIGNED):
+                        return None
+                    thread_of[cell] = member.thread
+                    if is_active:
+                        owner[row] = member.process
+                    else:
+                        standbys.append(cell)
+    standby, thread = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
+    if standbys:
+        standby[tuple(zip(*standbys, strict=True))] = True
+    if thread_of:
+        thread[tuple(zip(*thread_of, strict=True))] = list(thread_of.values())
+    return AssignmentColumns(np.array(owner, dtype=np.int64), standby, None, thread)

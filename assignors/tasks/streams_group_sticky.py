@@ -100,7 +100,7 @@ def _by_thread(state: ApplicationState, client: int, tasks: Sequence[int], first
     """Return the tasks of each thread; those whose thread is unknown are dealt round-robin, beginning with `first`."""
     threads = int(state.clients.threads[client])
     of_thread: list[list[int]] = [[] for _ in range(threads)]
-    if not threads:
+    if not threads or not tasks:
         return of_thread
     known = [UNKNOWN_THREAD] * len(tasks)
     if state.previous_thread is not None:
@@ -120,10 +120,12 @@ def _offsets_by_thread(
 ) -> dict[int, list[tuple[int, int]]]:
     """Return the offsets that each thread of a client reports; a task in both roles counts as a standby."""
     offsets: dict[int, list[tuple[int, int]]] = {}
+    rows = state.row_of_task
     if state.thread_offsets:
         for number, reported_by_thread in enumerate(state.thread_offsets[client]):
-            rows = _known(state, sorted(reported_by_thread))
-            offsets[number] = [(row, reported_by_thread[state.tasks.ids[row]]) for row in rows]
+            offsets[number] = [
+                (rows[task], offset) for task, offset in sorted(reported_by_thread.items()) if task in rows
+            ]
         return offsets
     if not state.task_offsets:
         return offsets
@@ -141,7 +143,8 @@ def _offsets_by_thread(
 
 
 def _known(state: ApplicationState, tasks: Sequence[TaskId]) -> list[int]:
-    return [state.row_of_task[task] for task in dict.fromkeys(tasks) if task in state.row_of_task]
+    rows = state.row_of_task
+    return [rows[task] for task in dict.fromkeys(tasks) if task in rows]
 
 
 class StreamsGroupAssignment:

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from assignors.contract import Invariant
 from assignors.errors import CustomAssignorError
 from pipeline.fuzz.candidates import FuzzInput, FuzzRequest, build_input, run_input
 from pipeline.fuzz.corpus import Corpus
@@ -179,9 +180,9 @@ class ReachesValue:
         return False
 
     @property
-    def needs_checks(self) -> bool:
-        """Return False."""
-        return False
+    def invariants(self) -> Collection[Invariant]:
+        """Return none."""
+        return ()
 
     @property
     def max_runs(self) -> int:

@@ -15,12 +15,12 @@ Each reduction of a scenario yields smaller ones; a search keeps those that reac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from assignors.contract import check_relabeled
+from assignors.contract import Invariant, check_relabeled
 from assignors.errors import AssignorError
 from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, check_scenario, is_timeout, load_case, maker
 from reports.analysis.review.outcomes import AssignorOutcome, ShrunkScenario
@@ -187,8 +187,8 @@ class ShrinkingGoal(Protocol):
         ...
 
     @property
-    def needs_checks(self) -> bool:
-        """Return whether it depends on the invariants."""
+    def invariants(self) -> Collection[Invariant]:
+        """Return the invariants to check: those that it depends on, and that a run alone does not show."""
         ...
 
     @property
@@ -218,9 +218,9 @@ class ViolationGoal:
         return self.name in _BY_PROCESS_IDS
 
     @property
-    def needs_checks(self) -> bool:
-        """Return whether it is an invariant that a run alone does not show."""
-        return self.name != "converges"
+    def invariants(self) -> Collection[Invariant]:
+        """Return the invariant, unless a run alone shows it."""
+        return () if self.name == Invariant.CONVERGES else (Invariant(self.name),)
 
     @property
     def max_runs(self) -> int:
@@ -351,7 +351,7 @@ class _ShrinkingSearch:
         goal, seed = self._goal, self._case.seed
         scenario = load_case(replace(self._case, document=document), self._head)
         spec = self._head.spec(scenario)
-        outcome = check_scenario(scenario, spec, seed, goal.metrics, relabelings=0, checks=goal.needs_checks)
+        outcome = check_scenario(scenario, spec, seed, goal.metrics, 0, goal.invariants)
         self._rebalances += outcome.rebalances
         self._assigned_tasks += outcome.rebalances * count_tasks(scenario)
         self._effort += _cost_of(outcome)

@@ -9,11 +9,13 @@ Source: YAML 1.2.2, sections 10.2 and 10.3 (tag resolution); merge keys as in ht
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 from ruamel.yaml import YAML
@@ -102,9 +104,54 @@ def read_yaml(text: str, max_nodes: int = MAX_NODES) -> LocatedYaml:
     """
     if len(text) > MAX_BYTES:
         raise YamlReadError(text.count("\n", 0, MAX_BYTES) + 1, TOO_LONG_MESSAGE)
+    located = _read_json_line(text, max_nodes)
+    if located is not None:
+        return located
     root = _compose(text)
     converter = _NodeConverter(max_nodes)
     return LocatedYaml(converter.convert(root, (), _line(root)), converter.lines)
+
+
+def _read_json_line(text: str, max_nodes: int) -> LocatedYaml | None:
+    """Return the data of a JSON object on one line, which programs write; None for any other text.
+
+    It is YAML, too, with the same data, and takes a tenth of the time. What is wrong with it, the YAML reader says.
+    """
+    if not text.startswith("{") or not text.isascii() or not text.isprintable() or "\\ud" in text.lower():
+        return None
+    try:
+        value = json.loads(
+            text,
+            parse_float=_resolve_plain,
+            parse_int=_resolve_plain,
+            parse_constant=_refuse,
+            object_pairs_hook=_without_duplicates,
+        )
+    except (ValueError, RecursionError):
+        return None
+    paths = _paths(value)
+    lines = dict.fromkeys(islice(paths, max_nodes), 1)
+    is_whole = next(paths, None) is None
+    return LocatedYaml(value, lines) if is_whole and max(map(len, lines)) <= MAX_DEPTH else None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("duplicate key")
+    return entries
+
+
+def _paths(value: Any, path: ScenarioPath = ()) -> Iterator[ScenarioPath]:
+    """Yield the path of each value, down to `MAX_DEPTH` levels and the next one."""
+    yield path
+    if isinstance(value, dict | list) and len(path) <= MAX_DEPTH:
+        for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(entry, (*path, key))
 
 
 def read_yaml_documents(text: str, max_nodes: int = MAX_NODES) -> list[LocatedYaml]:

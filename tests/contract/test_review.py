@@ -9,6 +9,7 @@ import pytest
 
 import assignor_sim as sim
 from scenarios.suite.standard import own_cases
+from tests.assignor_sim.conftest import SMALL
 from tests.contract import broken_assignors
 
 pytestmark = pytest.mark.answers
@@ -83,3 +84,10 @@ def test_misspelled_scenario_is_refused_with_the_closest_name() -> None:
         ValueError, match=r"^cold_strat: no such file, and no shipped scenario \(did you mean 'cold_start'\?\)$"
     ):
         own_cases(["cold_strat"])
+
+
+def test_names_in_a_scenario_may_have_any_characters(tmp_path: Path) -> None:
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL.replace("duration: 6h", "duration: 1h\ndescription: 🚀 to the moon"), encoding="utf-8")
+    reviewed = sim.review("sticky", scenarios=[file], metrics=["active_moves"], workers=1)
+    assert not [outcome.skipped for outcome in reviewed.outcomes if outcome.skipped]

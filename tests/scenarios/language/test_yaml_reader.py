@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from scenarios.language.yaml_reader import MAX_BYTES, MAX_DEPTH, MAX_NODES, WrittenFloat, YamlReadError, read_yaml
 
@@ -58,6 +61,42 @@ def test_version_directive_is_ignored() -> None:
 
 def test_keys_are_strings() -> None:
     assert read_yaml("{no: 1, 2: 3, true: 4, null: 5}").value == {"no": 1, "2": 3, "true": 4, "null": 5}
+
+
+_TEXT = st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"], exclude_characters=["\x7f"]), max_size=5)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT,
+    lambda values: st.lists(values, max_size=4) | st.dictionaries(_TEXT, values, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(document=st.dictionaries(st.sampled_from(["a", "b", "<<", "4.10", ""]), _JSON))
+@example(document={"kafka": 4.1, "deep": {"list": [1e400, -0.0, 10**120, 1e-7]}})
+def test_json_on_one_line_is_read_as_any_other_yaml(document: dict[str, object]) -> None:
+    line = json.dumps(document)
+    expected, read = read_yaml(f"{line}\n"), read_yaml(line)
+    assert repr(read.value) == repr(expected.value)
+    assert read.lines == expected.lines
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"a": 1, "a": 2}', "duplicate key"),
+        (f'{{"a": {"[" * (MAX_DEPTH + 1)}{"]" * (MAX_DEPTH + 1)}}}', "levels deep"),
+        (f'{{"a": {"[" * 2_000}{"]" * 2_000}}}', "levels deep"),
+        (f'{{"a": [{"1, " * MAX_NODES}1]}}', "values"),
+        ('{"a": "\\ud800"}', "unpaired surrogate"),
+        ('{"a": 1}}', "not YAML"),
+    ],
+)
+def test_mistakes_of_json_on_one_line_are_those_of_yaml(line: str, message: str) -> None:
+    with pytest.raises(YamlReadError, match=message) as of_line:
+        read_yaml(line)
+    with pytest.raises(YamlReadError) as of_text:
+        read_yaml(f"{line}\n")
+    assert str(of_line.value) == str(of_text.value)
 
 
 def test_every_path_has_its_line() -> None:
