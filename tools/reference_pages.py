@@ -98,7 +98,7 @@ What [`assignor-sim review`](../how-to/review-an-assignor.md) runs. A case is a 
 scenarios and the large assignments never change within a version: they depend on the version, the seed of the suite
 (`--seed`), their family and their number only, and a test compares their digests. The shipped scenarios
 (`known_problems`) may change between releases of this project, and so may the model that simulates all cases, so
-compare reviews of one release only. The cases of `--quick` are the first ones of each family.
+compare reviews of one release only. The cases of `--quick` are among those of the family.
 
 <!-- Made by `python -m tools.reference_pages` from scenarios/suite and reports/analysis/review. -->
 
