@@ -15,7 +15,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import COST, FuzzReport, fuzz_record, violation_records
-from reports.analysis.review.sequences import SequenceReport, problem_files, sequence_record, sequence_records
+from reports.analysis.review.sequences import SequenceReport, sequence_files, sequence_record, sequence_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +150,7 @@ class SequenceFuzzing:
         return {**sequence_record(self.report), "tests": list(self.tests)}
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the tests, and the rebalances of each smallest sequence as problems, into a folder.
+        """Write the tests, and each smallest sequence as problems and as a scenario, into a folder.
 
         Args:
             folder: created if it does not exist.
@@ -166,7 +166,7 @@ class SequenceFuzzing:
 
     def files(self) -> dict[str, str]:
         """Return the texts of the files that `save` writes, by name."""
-        return {**self.tests, **problem_files(self.report.violations)}
+        return {**self.tests, **sequence_files(self.report.violations)}
 
     def __str__(self) -> str:
         from reports.render.fuzz import sequences_report

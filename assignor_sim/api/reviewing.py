@@ -14,7 +14,7 @@ from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import CaseOutcome
 from reports.analysis.review.report import REVIEW_METRICS, ReviewReport, build_report, report_record, timing_records
-from reports.analysis.review.sequences import problem_files
+from reports.analysis.review.sequences import sequence_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +72,13 @@ class Review:
             "timings.json": json_text(timing_records(self.outcomes)).encode(),
             **{f"violations/{shrunk.file}": shrunk.text.encode() for shrunk in self.report.shrunk},
             **{f"violations/{name}": text.encode() for name, text in self.report.tests},
-            **{f"violations/{name}": text.encode() for name, text in self._problem_files().items()},
+            **{f"violations/{name}": text.encode() for name, text in self._sequence_files().items()},
         }
         keys = ("base", "head", "suite", "seed", "cases", "conclusion")
         write_results(Path(directory), {}, {"kind": "review", **{key: record[key] for key in keys}}, files)
 
-    def _problem_files(self) -> dict[str, str]:
-        return {} if self.report.sequences is None else problem_files(self.report.sequences.smallest)
+    def _sequence_files(self) -> dict[str, str]:
+        return {} if self.report.sequences is None else sequence_files(self.report.sequences.smallest)
 
     def __str__(self) -> str:
         from reports.render.report_formats import report_text

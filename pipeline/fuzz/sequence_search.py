@@ -19,7 +19,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from assignors import registry
-from assignors.contract import MakeAssignor
+from assignors.contract import Invariant, MakeAssignor
 from assignors.errors import AssignorError, CustomAssignorError
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import TaskAssignor
@@ -27,9 +27,18 @@ from assignors.model.sequence import MembershipSequence, SequenceOutcome
 from assignors.model.state import ApplicationState
 from assignors.sequences import run_sequences, states_in, violations_in
 from pipeline.pool import Call, RunAll, process_pool
-from pipeline.review.case_runs import Reviewed
-from reports.analysis.review.sequences import FoundSequence, SequenceComparison, SequenceCount, SequenceReport
+from pipeline.review.case_runs import Reviewed, check_scenario, load_case
+from pipeline.review.shrinking import violation_comment
+from reports.analysis.review.sequences import (
+    FoundSequence,
+    SequenceComparison,
+    SequenceCount,
+    SequenceReport,
+    scenario_file,
+)
 from scenarios.problems import problem_document
+from scenarios.suite.documents import document_text, sequence_document
+from scenarios.suite.standard import SuiteCase
 from simulator.plurals import counted
 
 _PART: Final = 500
@@ -39,8 +48,11 @@ _MAX_SHRINKINGS: Final = 20_000
 _RELABELINGS: Final = 50
 _FIGURES: Final = ("uneven", "uneven_stateful")
 
-Smallest = tuple[MembershipSequence, str, tuple[str, ...]]
-"""A smallest sequence, what the assignor did in it, and its rebalances as lines of a problem file."""
+_MAX_SCENARIOS: Final = 5
+"""Scenarios of sequences that are run until one shows the violation."""
+
+Smallest = tuple[MembershipSequence, str, tuple[str, ...], str]
+"""A smallest sequence, what the assignor did in it, its rebalances as lines of a problem file, and a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +144,7 @@ def run_part(seed: int, numbers: range, reviewed: Reviewed) -> _Tally:
 
 
 def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> Smallest:
-    """Return a smallest sequence with a violation, what the assignor did, and the rebalances as problems.
+    """Return a smallest sequence with a violation, what the assignor did, the rebalances as problems, and a scenario.
 
     `found`: the number of a sequence, and the invariant that it violates. Where no smaller sequence has the violation,
     other process ids are tried, on which ties depend.
@@ -155,7 +167,28 @@ def find_smallest(seed: int, found: tuple[int, str], reviewed: Reviewed) -> Smal
         sequence = violating
     messages = (one.message for one in violations_in(sequence, make) if one.invariant == invariant)
     message = next(messages, "did not recur when the sequence was run alone")
-    return sequence, message, _problems(states_in(sequence, make), invariant, reviewed)
+    problems = _problems(states_in(sequence, make), invariant, reviewed)
+    return sequence, message, problems, _scenario(sequence, invariant, reviewed, draw)
+
+
+def _scenario(sequence: MembershipSequence, invariant: str, reviewed: Reviewed, draw: Random) -> str:
+    """Return a scenario in whose run the assignor violates the invariant, too; empty if none is found.
+
+    A coordinator lists members in the order of a hash map and not of their ids, so it may take other process ids.
+    """
+    candidates = [sequence, *(_with_other_ids(sequence, draw) for _ in range(_PART))]
+    outcomes = zip(candidates, run_sequences(candidates, reviewed.make), strict=True)
+    violating = [one for one, outcome in outcomes if invariant in outcome.violated]
+    file = scenario_file(invariant)
+    for candidate in violating[:_MAX_SCENARIOS]:
+        document = {**sequence_document(file.removesuffix(".yaml"), candidate), "seeds": [1]}
+        scenario = load_case(SuiteCase("sequences", file, 1, document), reviewed)
+        outcome = check_scenario(scenario, reviewed.spec(scenario), 1, (), 0, (Invariant(invariant),))
+        message = next((one.message for one in outcome.violations if one.invariant == invariant), None)
+        if message is not None:
+            origin = "A sequence of rebalances as a scenario"
+            return document_text(document, violation_comment(reviewed, invariant, message, origin, file))
+    return ""
 
 
 def _problems(states: Sequence[ApplicationState], invariant: str, reviewed: Reviewed) -> tuple[str, ...]:
@@ -302,7 +335,7 @@ def _ask_for_smallest(call: Call, found: tuple[int, str], *, seed: int, head: Re
 
 
 def _found(invariant: str, count: int, number: int, small: Smallest) -> FoundSequence:
-    sequence, message, problems = small
+    sequence, message, problems, scenario = small
     return FoundSequence(
         invariant,
         message,
@@ -313,6 +346,7 @@ def _found(invariant: str, count: int, number: int, small: Smallest) -> FoundSeq
         sequence.standbys,
         sequence.rounds,
         problems,
+        scenario,
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 
 from assignors.contract import Invariant, check_relabeled
 from assignors.errors import AssignorError
-from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, check_scenario, is_timeout, load_case, maker
+from pipeline.review.case_runs import MAX_REBALANCES, PROTOCOL, Reviewed, check_scenario, is_timeout, load_case, maker
 from reports.analysis.review.outcomes import AssignorOutcome, ShrunkScenario
 from reports.analysis.text import printable
 from scenarios.load import ScenarioError
@@ -257,6 +257,7 @@ def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | 
     found = find_smallest(case, head, ViolationGoal(invariant))
     if found is None:
         return None
+    origin = f"Shrunk from {printable(case.name)} of the family {case.family}"
     final = {**found.document, "name": f"{invariant.replace('_', '-')}", "seeds": [case.seed]}
     return ShrunkScenario(
         invariant=invariant,
@@ -264,7 +265,7 @@ def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | 
         family=case.family,
         case=case.name,
         seed=case.seed,
-        text=document_text(final, _comment(case, head, invariant, found.message)),
+        text=document_text(final, violation_comment(head, invariant, found.message, origin, f"{invariant}.yaml")),
         clients=found.clients,
         tasks=found.tasks,
         events=found.events,
@@ -294,12 +295,14 @@ def find_smallest(case: SuiteCase, head: Reviewed, goal: ShrinkingGoal) -> Small
     )
 
 
-def _comment(case: SuiteCase, head: Reviewed, invariant: str, message: str) -> str:
-    settings = "".join(f" --head-config {key}={value}" for key, value in head.configs.items())
+def violation_comment(head: Reviewed, invariant: str, message: str, origin: str, file: str) -> str:
+    """Return the comment at the head of a scenario file: what is violated, its origin, and how to see it again."""
+    own = {key: value for key, value in head.configs.items() if key != PROTOCOL}
+    settings = "".join(f" --head-config {key}={value}" for key, value in own.items())
     return (
         f"{printable(head.label)} violates the invariant {invariant}:\n  {printable(message)}\n"
-        f"Shrunk from {printable(case.name)} of the family {case.family}. To see it again:\n"
-        f"  assignor-sim review --head '{printable(head.name)}'{printable(settings)} {invariant}.yaml"
+        f"{origin}. To see it again:\n"
+        f"  assignor-sim review --head '{printable(head.name)}'{printable(settings)} {file}"
     )
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
+
+from assignors.model.sequence import MembershipSequence
 
 Document = dict[str, Any]
 """A scenario as data, as YAML is read."""
@@ -124,6 +127,49 @@ def document(name: str, description: str, shape: Shape, events: Sequence[Documen
         "clients": [_client(shape, number, racks) for number in range(shape.clients + shape.spares)],
         "events": [_with_units(event) for event in events],
         "duration": time_text(end_ms + _SETTLING_MS),
+    }
+
+
+def sequence_document(name: str, sequence: MembershipSequence) -> Document:
+    """Return the scenario of a sequence: its processes leave and join every five minutes, which is time to settle.
+
+    Rebalances without a change are left out. Without assignors and seeds.
+    """
+    names = [f"c{number}" for number in range(len(sequence.processes))]
+    events: list[Document] = []
+    for number, (before, after) in enumerate(pairwise(map(set, sequence.rounds)), start=1):
+        changes = {"leave": before - after, "join": after - before}
+        events += [
+            {"at": time_text(number * START_MS), kind: {"clients": [names[place] for place in sorted(places)]}}
+            for kind, places in changes.items()
+            if places
+        ]
+    return {
+        "name": name,
+        "cluster": {
+            "brokers": {"count": 1, "racks": ["r1"]},
+            "topics": [
+                {"name": f"in{part}", "partitions": count, "bytes_per_s": "1 kB/s"}
+                for part, (count, _) in enumerate(sequence.subtopologies)
+            ],
+        },
+        "application": {
+            "id": "app",
+            "starts": "warm",
+            "configs": {"num.standby.replicas": sequence.standbys},
+            "subtopologies": [
+                {"sources": [f"in{part}"]}
+                | ({"stores": [{"name": f"s{part}", "size": "1 MB", "bytes_per_s": "1 kB/s"}]} if has_state else {})
+                for part, (_, has_state) in enumerate(sequence.subtopologies)
+            ],
+        },
+        "clients": [
+            {"name": names[place], "process_id": process, "threads": threads}
+            | ({} if place in sequence.rounds[0] else {"starts": False})
+            for place, (process, threads) in enumerate(sequence.processes)
+        ],
+        "events": events,
+        "duration": time_text((len(sequence.rounds) + 1) * START_MS),
     }
 
 

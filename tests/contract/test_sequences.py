@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,11 @@ from reports.analysis.review.sequences import FoundSequence, SequenceComparison,
 from reports.render.fuzz import sequences_report
 from reports.render.report_formats import report_csv, report_markdown, report_text
 from reports.render.review import review_report
+from scenarios.load import loads
 from scenarios.problems import parse_problem, read_problems, solve_problem
+from scenarios.run import run
+from scenarios.suite.documents import sequence_document
+from simulator.processes.run_options import RunOptions
 from tests.assignor_sim.conftest import InProcessShell
 from tests.contract import broken_assignors
 from tests.counts import few_or
@@ -138,14 +144,38 @@ def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: 
     assert not done.out
 
 
-def test_tests_and_problems_are_written(tmp_path: Path) -> None:
+def test_tests_problems_and_scenarios_are_written(tmp_path: Path) -> None:
     done = InProcessShell(tmp_path)(
         "fuzz", "--assignor", "streams_group_sticky@4.3", "--sequences", "60", "--corpus", "found"
     )
     assert done.code == 1
     [test] = (tmp_path / "found").glob("*.java")
-    assert f"wrote {test.name} and idempotent.jsonl to found" in done.err
+    assert f"wrote {test.name}, idempotent.jsonl and sequence-idempotent.yaml to found" in done.err
     assert "new AssignmentMemberSpec(" in test.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["streams_group_sticky@4.3", "streams_group_sticky@4.4", "sticky"])
+def test_scenario_of_a_found_sequence_shows_the_violation(name: str, tmp_path: Path) -> None:
+    sim.fuzz_sequences(name, sequences=200, workers=1).save(tmp_path)
+    command = (tmp_path / "sequence-idempotent.yaml").read_text(encoding="utf-8").splitlines()[3]
+    program, *arguments = shlex.split(command.removeprefix("#"))
+    assert program == "assignor-sim"
+    done = InProcessShell(tmp_path)(*arguments, "--base", "high_availability")
+    assert done.code == 1
+    assert "error: idempotent: violated in 1 case in which high_availability does not" in done.err
+
+
+def test_scenario_of_a_sequence_has_its_rebalances() -> None:
+    processes = (("00000000-0000-0000-0000-000000000001", 2), ("00000000-0000-0000-0000-000000000002", 1))
+    document = sequence_document("three", MembershipSequence(((4, True), (2, False)), processes, 1, ((1,), (1,), (0,))))
+    assert [(event["at"], *event) for event in document["events"]] == [("10m", "at", "leave"), ("10m", "at", "join")]
+    scenario = loads(json.dumps({**document, "seeds": [1], "assignors": ["high_availability"]}))
+    trace = run(scenario, scenario.assignors[0], 1, RunOptions(capture=True))
+    last = trace.captured_rounds[-1].state
+    assert list(map(str, last.clients.ids)) == [processes[0][0]]
+    assert last.clients.threads.tolist() == [2]
+    assert list(map(str, last.tasks.ids)) == ["0_0", "0_1", "0_2", "0_3", "1_0", "1_1"]
+    assert last.tasks.stateful.tolist() == [True] * 4 + [False] * 2
 
 
 @pytest.mark.parametrize("name", ["streams_group_sticky@4.3", "streams_group_sticky@4.4"])
@@ -196,9 +226,10 @@ def test_review_runs_both_assignors_in_the_same_sequences(tmp_path: Path) -> Non
     assert counted["idempotent"].only_head
     assert [item.invariant for item in compared.smallest] == ["idempotent"]
     reviewed.save(tmp_path / "out")
-    [test, problems] = sorted((tmp_path / "out" / "violations").iterdir())
+    [test, problems, scenario] = sorted((tmp_path / "out" / "violations").iterdir())
     assert test.name == "ShouldNotMoveTasksIfNothingChangesTest.java"
     assert problems.name == "idempotent.jsonl"
+    assert scenario.name == "sequence-idempotent.yaml"
     text = str(reviewed)
     assert max(map(len, report_text(review_report(reviewed.report), 80, color=False).splitlines())) <= 80
     assert "uneven active tasks with state" in text

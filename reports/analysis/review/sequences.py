@@ -22,6 +22,7 @@ class FoundSequence:
         number: number of the one from which the smallest one was shrunk.
         subtopologies: of the smallest one, as in `assignors.model.sequence.MembershipSequence`; so are the following.
         problems: its rebalances, up to the last one that shows the violation, as lines of a problem file.
+        scenario: a scenario file in whose run the assignor violates the invariant, too; empty if none was found.
     """
 
     invariant: str
@@ -33,6 +34,7 @@ class FoundSequence:
     standbys: int
     rounds: tuple[tuple[int, ...], ...]
     problems: tuple[str, ...] = ()
+    scenario: str = ""
 
     @property
     def size(self) -> str:
@@ -84,13 +86,23 @@ def sequence_record(report: SequenceReport) -> dict[str, Any]:
     """Return the report as a record for JSON."""
     record = asdict(report)
     for violation in record["violations"]:
-        del violation["problems"]
+        del violation["problems"], violation["scenario"]
     return {**record, "conclusion": report.conclusion}
 
 
-def problem_files(found: Iterable[FoundSequence]) -> dict[str, str]:
-    """Return the problem file of each sequence, by its name."""
-    return {f"{one.invariant}.jsonl": "".join(f"{line}\n" for line in one.problems) for one in found}
+def scenario_file(invariant: str) -> str:
+    """Return the name of the scenario of a sequence; other searches write `INVARIANT.yaml`."""
+    return f"sequence-{invariant.replace('_', '-')}.yaml"
+
+
+def sequence_files(found: Iterable[FoundSequence]) -> dict[str, str]:
+    """Return the problem file of each sequence, and its scenario if there is one, by their names."""
+    files: dict[str, str] = {}
+    for one in found:
+        files[f"{one.invariant}.jsonl"] = "".join(f"{line}\n" for line in one.problems)
+        if one.scenario:
+            files[scenario_file(one.invariant)] = one.scenario
+    return files
 
 
 def sequence_records(report: SequenceReport) -> list[dict[str, Any]]:
