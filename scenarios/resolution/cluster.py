@@ -83,6 +83,7 @@ _Sizes = ImportedContent[Mapping[TopicPartition, int]]
 _PERIODIC_CHECKS_SINCE: Final = (4, 0)
 """The first release whose controller elects preferred leaders at fixed intervals."""
 _ELIGIBLE_REPLICAS_SINCE: Final = (4, 1)
+_ENDS_WITH_NEW_REPLICAS_SINCE: Final = (4, 3)
 """The first release in which new clusters have eligible leader replicas (KIP-966)."""
 
 
@@ -113,13 +114,14 @@ class ResolvedCluster:
 
     @property
     def controller(self) -> Controller:
-        """Return how the controller of the brokers' release elects leaders."""
+        """Return how the controller of the brokers' release elects leaders, and ends reassignments."""
         configs, release = self.section.configs, parse_release(self.section.kafka or NEWEST)
         interval_ms = configs.leader_check_interval_s * 1_000 if configs.auto_leader_rebalance else None
         return Controller(
             interval_ms,
             checks_periodically=release >= _PERIODIC_CHECKS_SINCE,
             keeps_eligible_replicas=release >= _ELIGIBLE_REPLICAS_SINCE,
+            waits_for_kept_replicas=release < _ENDS_WITH_NEW_REPLICAS_SINCE,
         )
 
 

@@ -71,6 +71,7 @@ class ReplicationControl:
         topics, controller = world.cluster.topics, world.cluster.controller
         self._offsets = world.cluster.partition_offsets
         self._uses_elr = controller.keeps_eligible_replicas
+        self._waits_for_kept = controller.waits_for_kept_replicas
         extra = () if OFFSETS_TOPIC in topics else (coordinator_replicas(world),)
         listed = [replicas for topic in topics.values() for replicas in topic.replicas]
         listed += extra
@@ -229,10 +230,19 @@ class ReplicationControl:
         return new
 
     def complete_reassignment(self, row: int) -> bool:
-        """Reduce the replicas of a partition to its target if all of it is in sync, and return whether it is."""
+        """Reduce the replicas of a partition to its target if the ISR allows it, and return whether it does.
+
+        The new replicas must be in the ISR; all of the target must, if it has fewer replicas than before, or the
+        controller waits for those that stay. Source: `PartitionReassignmentReplicas.maybeCompleteReassignment`, Kafka
+        3.9.2 to 4.4.0.
+        """
         count = int(self._num_target[row])
         target = self.replicas[row, :count].copy()
-        if count == 0 or not (self.in_sync[row, :count] & self.alive[target]).all():
+        in_sync, added = self.in_sync[row, :count], self._added[row, :count]
+        num_removed = np.count_nonzero(self.replicas[row, count:] != NO_BROKER)
+        changes_order_only = count > 0 and num_removed == 0 and not added.any()
+        is_in_sync = in_sync.all() or (not self._waits_for_kept and np.count_nonzero(added) >= num_removed)
+        if not changes_order_only and not (in_sync.any() and in_sync[added].all() and is_in_sync):
             return False
         keeps_leader = self._keeps_leader[row]
         self._set_row(row, target.tolist(), keeps=("in_sync", "follows", "missing", "caught_up_ms", "_eligible"))
@@ -370,6 +380,7 @@ class ReplicationControl:
         self.leader[rows] = leader
         self.last_leader[rows[has_leader]] = leader[has_leader]
         self._follow(rows[has_leader], place[has_leader])
+        self._eligible[rows[has_leader & unclean]] = False
         self._lead_alone(rows[has_leader & ~is_clean], place[has_leader & ~is_clean])
 
     def _follow(self, rows: IntArray, places: IntArray) -> None:

@@ -3,10 +3,10 @@
 Progress depends on outages, plans, sizes, production rates, throttles and the controller, never on the assignor. So it
 is computed before the run and becomes part of the run's timeline.
 
-Guarantees (KIP-455): until all replicas of its target are in sync, a partition has the target's replicas and those that
-will be removed; then it has the target's alone. Its leader stays if it is in the target; otherwise the first replica of
-the target leads. A new target replaces an older one; copied data is kept. A change of the order alone takes effect
-immediately.
+Guarantees (KIP-455): until the new replicas of its target are in sync, a partition has the target's replicas and those
+that will be removed; then it has the target's alone. Before Kafka 4.3, or if the target has fewer replicas than before,
+all of them must be in sync. Its leader stays if it is in the target; otherwise the first replica of the target leads. A
+new target replaces an older one; copied data is kept. A change of the order alone takes effect immediately.
 Preferred leaders are elected at the checks of the controller. When the first of them falls is random (by the seed);
 before Kafka 4.0, a check is due an interval after a partition got another leader than its preferred one.
 Priority: replicas that are in sync complete their targets, then the next batch begins, then leaders are elected.

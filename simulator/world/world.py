@@ -298,7 +298,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """How the controller of a cluster elects leaders.
+    """How the controller of a cluster elects leaders, and ends reassignments.
 
     Attributes:
         check_interval_ms: `leader.imbalance.check.interval.seconds`: how often it elects preferred leaders; None if
@@ -306,11 +306,14 @@ class Controller:
         checks_periodically: whether it checks at fixed intervals (Kafka 4.0 and later); before, an interval after a
             partition got another leader than the preferred one.
         keeps_eligible_replicas: whether it knows eligible leader replicas (KIP-966; Kafka 4.1 and later).
+        waits_for_kept_replicas: whether a reassignment ends only when replicas that the partition keeps are in sync,
+            too (before Kafka 4.3); since then, the new ones suffice, unless there are fewer replicas than before.
     """
 
     check_interval_ms: int | None = 300_000
     checks_periodically: bool = True
     keeps_eligible_replicas: bool = True
+    waits_for_kept_replicas: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ def test_kill_without_grace_equals_crash(
         event = Leave(at_ms, clients, closing=Closing(leaves_group=True, close_ms=1, grace_ms=0))
         crash = Crash(at_ms, clients, disk=Disk.UNFLUSHED_LOST)
     expected = figures(with_event(world, crash), assignor)
-    check_same(figures(with_event(world, event), assignor), expected, but=(*TEXTS, *EVENT_NUMBERS))
+    # A spot instance gets its notice before other events that happen until it stops.
+    check_same(figures(with_event(world, event), assignor), expected, but=(*TEXTS, *EVENT_NUMBERS), in_order=False)
 
 
 @relation(15)

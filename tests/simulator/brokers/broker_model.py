@@ -40,6 +40,7 @@ class Partition:
     missing: dict[int, float] = field(default_factory=dict)
     caught_up_ms: dict[int, int] = field(default_factory=dict)
     target: list[int] | None = None
+    added: set[int] = field(default_factory=set)
     copying: set[int] = field(default_factory=set)
     election: LeaderElection = LeaderElection.AUTO
 
@@ -201,10 +202,11 @@ class BrokerModel:
                 self.elect(p)
             if broker not in p.isr and broker not in p.copying:
                 p.following.add(broker)
+            self.complete(p)
         self.crashed.discard(broker)
 
     def trim(self, p: Partition) -> None:
-        """Forget eligible replicas if the ISR, which has changed, is large enough; an unclean election keeps them."""
+        """Forget eligible replicas if the ISR is large enough."""
         p.eligible -= p.isr
         if len(p.isr) >= p.topic.min_insync_replicas:
             p.eligible.clear()
@@ -225,6 +227,8 @@ class BrokerModel:
         if not choices:
             p.leader = None
             return
+        if choices[0] not in p.eligible:
+            p.eligible.clear()  # The election is unclean.
         self.lead(p, choices[0])
         p.isr = {choices[0]}
         p.eligible.discard(choices[0])
@@ -262,8 +266,10 @@ class BrokerModel:
             new = [broker for broker in target if broker not in p.replicas]
             p.replicas = [*target, *sorted(broker for broker in p.replicas if broker not in target)]
             p.target, p.election = list(target), plan.election
+            p.added = (p.added | set(new)) & set(target)
             p.copying |= set(new)
             changed.append(p)
+            self.complete(p)
         self.plans.append((plan, changed))
 
     # Copies take no time without a throttle.
@@ -275,18 +281,7 @@ class BrokerModel:
                 p.copying.discard(broker)
                 p.isr.add(broker)
                 self.trim(p)
-                something = True
-            if p.target is not None and all(broker in p.isr and broker in self.up for broker in p.target):
-                gone = set(p.replicas) - set(p.target)
-                p.replicas, p.target = p.target, None
-                p.isr -= gone
-                p.copying.clear()
-                p.eligible -= gone
-                p.following -= gone
-                for broker in gone:
-                    p.missing.pop(broker, None)
-                if p.leader not in p.replicas:
-                    self.elect(p)
+                self.complete(p)
                 something = True
         for plan, changed in list(self.plans):
             if all(p.target is None for p in changed):
@@ -295,6 +290,25 @@ class BrokerModel:
                     for p in changed:
                         self.elect_preferred(p)
         return something
+
+    def complete(self, p: Partition) -> None:
+        """Reduce the replicas to the target, if the new ones are in the ISR, and all if it has to be all."""
+        if p.target is None:
+            return
+        target, removed = set(p.target), set(p.replicas) - set(p.target)
+        needs_all = self.controller.waits_for_kept_replicas or len(p.added) < len(removed)
+        is_ready = p.isr & target and p.added <= p.isr and (target <= p.isr or not needs_all)
+        if not is_ready and (p.added or removed):
+            return
+        p.replicas, p.target, p.added = p.target, None, set()
+        p.isr -= removed
+        p.copying.clear()
+        p.eligible -= removed
+        p.following -= removed
+        for broker in removed:
+            p.missing.pop(broker, None)
+        if p.leader not in p.replicas:
+            self.elect(p)
 
     # Replicas that lag, in the ISR or out of it.
 
@@ -414,5 +428,6 @@ class BrokerModel:
                     p.missing.pop(broker, None)
                     p.isr.add(broker)
                     self.trim(p)
+                    self.complete(p)
                     something = True
         return something

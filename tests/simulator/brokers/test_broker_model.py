@@ -60,7 +60,8 @@ def broker_worlds(draw: st.DrawFn, kinds: Sequence[str] = KINDS) -> World:
         Broker(i, RACKS[i % 3], replication_bytes_per_s=draw(rates) if is_mixed else usual) for i in range(count)
     )
     topics = {name: draw(_topics(name, count)) for name in ("clicks", "views", OFFSETS_TOPIC)}
-    controller = Controller(draw(st.sampled_from((None, 60_000, 300_000))), draw(st.booleans()), draw(st.booleans()))
+    flags = draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
+    controller = Controller(draw(st.sampled_from((None, 60_000, 300_000))), *flags)
     lag_ms = draw(st.sampled_from((30_000, 7_001, 120_000)))
     cluster = Cluster(brokers, topics, controller=controller, replica_lag_time_max_ms=lag_ms)
     base = dataclasses.replace(

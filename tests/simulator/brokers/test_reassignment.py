@@ -183,18 +183,21 @@ def test_copy_pauses_while_its_broker_is_down() -> None:
     assert partition_states(built)[-1][0] == 120
 
 
-def test_copy_continues_from_the_new_leader() -> None:
+@pytest.mark.parametrize("waits", [True, False])
+def test_copy_continues_from_the_new_leader(*, waits: bool) -> None:
+    """The ISR is 1 and 2, and 0 belongs to the target; as `PartitionReassignmentReplicas`, Kafka 4.2.2 and 4.4.0."""
     lost = BrokerLoss(HOUR + 30 * SECOND, (0,), None)
     built = world_with_views(Reassignment(HOUR, targets(p0=(0, 2)), 10 * MB, election=NEVER), lost)
+    controller = dataclasses.replace(built.cluster.controller, waits_for_kept_replicas=waits)
+    built = dataclasses.replace(built, cluster=dataclasses.replace(built.cluster, controller=controller))
     (_, first), (at_s, second), *_ = steps(built)
     assert (at_s, first.copying, second.copying) == (
         30,
         (RackTransfer("az1", "az3", 10 * MB),),
         (RackTransfer("az2", "az3", 10 * MB),),
     )
-    assert partition_states(built)[-1][1] == (PartitionState(P0, (0, 2, 1), 1, (), (2, 1)),), (
-        "broker 0 belongs to the target and is down"
-    )
+    waiting, ended = PartitionState(P0, (0, 2, 1), 1, (), (2, 1)), PartitionState(P0, (0, 2), 2, (), (2,))
+    assert partition_states(built)[-1][1] == (waiting if waits else ended,)
 
 
 def test_new_target_replaces_the_earlier_one() -> None:

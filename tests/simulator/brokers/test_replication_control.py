@@ -72,6 +72,18 @@ def test_unclean_leader_is_the_only_in_sync_replica() -> None:
     assert leader_and_isr(replicas) == (1, (1,))
 
 
+def test_unclean_election_ends_eligibility() -> None:
+    """`PartitionChangeBuilder.maybeUpdateRecordElr`, Kafka 4.4.0: nothing written before it protects a replica."""
+    replicas = control(eligible=True, unclean=True)
+    for broker in ALL:
+        replicas.stop_brokers((broker,), crash=broker != 2)
+    replicas.start_brokers((0,))
+    assert leader_and_isr(replicas) == (0, (0,))
+    replicas.start_brokers((1, 2))
+    replicas.stop_brokers((0,), crash=False)
+    assert leader_and_isr(replicas) == (1, (1,))
+
+
 def test_returning_replica_catches_up_and_takes_no_lead() -> None:
     replicas = control(eligible=True)
     replicas.stop_brokers((0,), crash=False)
