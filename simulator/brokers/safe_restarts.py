@@ -125,12 +125,15 @@ class _Kind(NamedTuple):
     unclean_leader_election: bool
 
 
-_State = tuple[tuple[int, ...], int, tuple[int, ...]]
-"""Replicas, leader and ISR of a partition at the start."""
+_State = tuple[tuple[int, ...], int, tuple[int, ...], tuple[bool, ...]]
+"""Replicas, leader and ISR of a partition at the start, and at which traffic anything is produced for it."""
 
 
 def _merge_partitions(world: World) -> World:
-    """Return a world in which the partitions with the same replicas, leader, ISR and configs are one."""
+    """Return a world in which the partitions with the same replicas, leader, ISR and configs are one.
+
+    They lack something, or nothing, at the same times, and a broker catches up with all that it lacks together.
+    """
     cluster, application = world.cluster, world.application
     written = topics_written_by(application.subtopologies) if application.acks_all else ()
     is_hourly = any(topic.hourly_bytes_per_s for topic in cluster.topics.values())
@@ -139,17 +142,18 @@ def _merge_partitions(world: World) -> World:
     for name, topic in cluster.topics.items():
         kind = _Kind(name == OFFSETS_TOPIC, name in written, topic.min_insync_replicas, topic.unclean_leader_election)
         merged = rows_of.setdefault(kind, {})
-        states = zip(topic.replicas, topic.leaders, topic.in_sync or topic.replicas, strict=True)
-        rows = np.array([merged.setdefault(state, len(merged)) for state in states], dtype=np.int64)
         hours = topic.hourly_bytes_per_s or (topic.bytes_per_s,) * _HOURS
         table = np.array([topic.bytes_per_s, *(hours if is_hourly else ())], dtype=np.float64)
+        grows = map(tuple, (table.T > 0).tolist())
+        states = zip(topic.replicas, topic.leaders, topic.in_sync or topic.replicas, grows, strict=True)
+        rows = np.array([merged.setdefault(state, len(merged)) for state in states], dtype=np.int64)
         rates.setdefault(kind, []).append((rows, table))
     topics = {}
     for number, (kind, merged) in enumerate(rows_of.items()):
         rows = np.concatenate([rows for rows, _ in rates[kind]])
         table = np.concatenate([table for _, table in rates[kind]], axis=1)
         usual, *hourly = (tuple(map(int, sum_by_row(rows, column, len(merged)).tolist())) for column in table)
-        replicas, leaders, in_sync = zip(*merged, strict=True)
+        replicas, leaders, in_sync, _ = zip(*merged, strict=True)
         name = OFFSETS_TOPIC if kind.holds_offsets else str(number)
         topics[name] = Topic(
             name,

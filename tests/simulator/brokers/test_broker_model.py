@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import OFFSETS_TOPIC
-from simulator.brokers.safe_restarts import unsafe_restarts
+from simulator.brokers.safe_restarts import UnsafeRestart, unsafe_restarts
 from simulator.timeline import timeline
 from simulator.world.changes import BrokersDown, BrokersUp, Disturbance, ReplicasSet, ReplicationStep
 from simulator.world.disturbances import (
@@ -190,3 +190,30 @@ def test_restarts_are_unsafe_if_a_slow_model_is_not_in_sync(built: World) -> Non
     if len(unsafe) == 1:
         safe[restart.number] = dataclasses.replace(safe[restart.number], **{key: restart.safe_ms - SECOND})
         assert not is_safe(built, safe)
+
+
+def test_partitions_with_the_same_replicas_and_other_hours_are_in_sync_at_other_times() -> None:
+    """While broker 0 is down, partition 2 takes no writes, but lacks what was written before; 1 lacks nothing."""
+    rates, hourly = (0, 0, 0), ((0, 0, 0), (0, 0, 104_729), (0, 104_729, 0))
+    topics = {
+        "views": _topic("views", (0, 611_953, 0)),
+        OFFSETS_TOPIC: dataclasses.replace(
+            _topic(OFFSETS_TOPIC, rates), hourly_bytes_per_s=hourly * 8, min_insync_replicas=2
+        ),
+    }
+    brokers = tuple(Broker(i, RACKS[i], replication_bytes_per_s=700_001) for i in range(2))
+    cluster = Cluster(brokers, topics, controller=Controller(None, keeps_eligible_replicas=False))
+    built = dataclasses.replace(world(), cluster=cluster, application=Application("app", ()))
+    bounces = [BrokerBounce(2 * SECOND, (0,), 20 * SECOND, 0), BrokerBounce(2 * SECOND, (1,), SECOND, 0)]
+    traffic = [TrafficChange(SECOND, 1.0, 1), TrafficChange(2 * SECOND, 0.5, 2)]
+    assert unsafe_restarts(built, bounces, lambda: iter(traffic)) == [UnsafeRestart(1, 0, 0, 40 * SECOND)]
+    [in_sync_ms] = [
+        timed.at_ms
+        for timed in timeline(dataclasses.replace(built, disturbances=(*traffic, bounces[0])))
+        if "in sync" in str(timed.change) and timed.at_ms > 22 * SECOND
+    ]
+    assert 39 * SECOND < in_sync_ms < 40 * SECOND
+
+
+def _topic(name: str, rates: tuple[int, int, int]) -> Topic:
+    return Topic(name, ((0,), (0, 1), (0, 1)), (0, 1, 1), rates, (0, 0, 0), min_insync_replicas=1)
