@@ -138,7 +138,7 @@ class StreamsProtocol:
         self._is_locked: BoolArray = context.leader.stateful & context.fleet.locks_tasks
         self._generation = 0
         self._watch = 0
-        self._moved_at_ms = 0
+        self._moved_at_ms: int | None = None
         self._delay_ends_ms: int | None = None
         self._due_at_ms: int | None = None
         self._is_warm_start = context.world.start is Start.WARM
@@ -368,7 +368,7 @@ class StreamsProtocol:
         if member not in self._coordinator.members:
             return  # Another member with its instance id has replaced it at this moment.
         since_ms = self._heartbeats_of(member).last_ms(member, self._context.now_ms)
-        self._end_session(member, max(since_ms, self._moved_at_ms))
+        self._end_session(member, since_ms if self._moved_at_ms is None else max(since_ms, self._moved_at_ms))
         while self._context.now_ms < self._session_ends_ms[member]:
             yield self._context.env.timeout(self._session_ends_ms[member] - self._context.now_ms)
         if member in self._coordinator.members:
