@@ -86,7 +86,7 @@ def test_misspelled_scenario_is_refused_with_the_closest_name() -> None:
         own_cases(["cold_strat"])
 
 
-def test_names_in_a_scenario_may_have_any_characters(tmp_path: Path) -> None:
+def test_texts_of_a_scenario_may_have_any_characters(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     file.write_text(SMALL.replace("duration: 6h", "duration: 1h\ndescription: 🚀 to the moon"), encoding="utf-8")
     reviewed = sim.review("sticky", scenarios=[file], metrics=["active_moves"], workers=1)
