@@ -6,6 +6,7 @@ import pytest
 
 from scenarios.load import Scenario, ScenarioError, loads
 from simulator.world.group_configs import GroupProtocol
+from simulator.world.world import Controller
 from tests.scenarios.scenario_texts import SMALL
 
 
@@ -196,3 +197,20 @@ def test_brokers_that_damage_a_migrated_group_are_a_warning(release: str, protoc
     overrides = [("application.configs", f"{{group.protocol: {protocol}}}"), ("cluster.kafka", release)]
     warnings = loads(SMALL, "small", overrides=overrides).warnings
     assert len([warning for warning in warnings if "KAFKA-20254" in warning]) == count
+
+
+@pytest.mark.parametrize(
+    ("release", "periodic", "eligible", "waits"),
+    [
+        ("3.9", False, False, True),
+        ("4.0", True, False, True),
+        ("4.1", True, True, True),
+        ("4.2", True, True, True),
+        ("4.3", True, True, False),
+        (None, True, True, False),
+    ],
+)
+def test_controller_is_that_of_the_release(release: str | None, *, periodic: bool, eligible: bool, waits: bool) -> None:
+    scenario = scenario_of(release, "[high_availability]")
+    controller = scenario.world(1, scenario.assignors[0]).cluster.controller
+    assert controller == Controller(300_000, periodic, eligible, waits)
