@@ -14,6 +14,7 @@ from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from scenarios.load import loads
 from scenarios.run import run as run_scenario
 from simulator.flows.task_states import TaskState
+from simulator.group.heartbeats import Heartbeats
 from simulator.results.convergence import Verdict, convergence
 from simulator.world.changes import Disk
 from simulator.world.disturbances import Crash, Join, Leave, RollingBounce
@@ -82,6 +83,15 @@ def test_targets_respect_the_assignment_interval() -> None:
     assert round_times(run(without_interval, *events, assignor=StreamsGroupSticky()))[1:] == [
         HOUR + 1_000,
         HOUR + 1_500,
+    ]
+
+
+def test_session_of_a_warm_start_counts_from_a_heartbeat_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Heartbeats, "draw", lambda *_: 0.9)
+    base = with_streams_protocol(world(), initial_rebalance_delay_ms=0)
+    trace = run(base, Crash(1, ("c0",), disk=Disk.KEPT), assignor=StreamsGroupSticky())
+    assert [(round_.requested_at_ms, round_.reason) for round_ in trace.rounds[1:]] == [
+        (45 * SECOND - 4_500, "c0: session timed out")
     ]
 
 
