@@ -33,7 +33,8 @@ def documents(draw: st.DrawFn) -> Document:
     replicas = draw(st.lists(st.permutations(range(count)), min_size=1, max_size=4))
     rates = [draw(st.integers(200_000, 1_000_000)) for _ in range(2)]
     spare = draw(st.sampled_from((2, 3, 10)))
-    replication = spare * (count - 1) * len(replicas) * sum(rates) * HIGHEST
+    # Not a multiple of the rates, or a replica may be in sync at the very second at which the next broker stops.
+    replication = spare * (count - 1) * len(replicas) * sum(rates) * HIGHEST * 1_007 // 1_000
     topics = [
         {"name": name, "partitions": len(replicas), "replicas": replicas, "bytes_per_s": f"{rate * len(replicas)} B/s"}
         for name, rate in zip(("in", "out"), rates, strict=True)
