@@ -487,7 +487,7 @@ def plan(
     throttle_bytes_per_s: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int | None = None,
-    num_orders: int = 20,
+    num_orders: int | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> PlanComparison:
     """Plan replica placements for a cluster and compare the plans; `assignor-sim plan` in Python.
@@ -521,7 +521,7 @@ def plan(
         parameters: parameters for every strategy that has them.
         seed: the seed for replicas that a scenario does not place, and for randomized strategies.
         num_orders: the number of input orders in which each strategy runs to test its stability, at most `MAX_ORDERS`;
-            0 for no test.
+            0 for no test; by default 20, or fewer of more than 10,000 partitions (2 of 100,000 or more).
         on_progress: called with a description of each step.
 
     Returns:
@@ -566,7 +566,8 @@ def compare_plans(
         raise PlanError("--throttle: the rate must be positive")
     imported = [read_imported_plan(path, plan_input) for path in dict.fromkeys(options.imported)]
     results = [evaluate_imported_plan(imported_plan, plan_input, limits) for imported_plan in imported]
-    results += run_strategies(strategies, plan_input, limits, options.num_orders, on_progress or (lambda step: None))
+    num_orders = options.orders_of(plan_input.state.num_partitions)
+    results += run_strategies(strategies, plan_input, limits, num_orders, on_progress or (lambda step: None))
     return PlanComparison(loaded.source, plan_input, options, tuple(results), strategies, loaded.remarks)
 
 

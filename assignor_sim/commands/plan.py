@@ -133,8 +133,14 @@ def plan(
         ),
     ] = None,
     shuffles: Annotated[
-        int, typer.Option(help="Test the stability of plans over N input orders; 0 for no test.", min=0, metavar="N")
-    ] = 20,
+        int | None,
+        typer.Option(
+            help="Test the stability of plans over N input orders; 0 for no test (default: 20; fewer for more than "
+            "10,000 partitions).",
+            min=0,
+            metavar="N",
+        ),
+    ] = None,
     write_lp: Annotated[
         Path | None,
         typer.Option("--write-lp", help="Write the integer program of a strategy that has one.", metavar="FILE"),

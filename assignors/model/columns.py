@@ -35,6 +35,21 @@ def cells(is_set: BoolArray) -> tuple[IntArray, IntArray]:
     return rows, flat - rows * is_set.shape[1]
 
 
+def distinct(values: IntArray) -> IntArray:
+    """Return the values sorted, without duplicates: np.unique, whose hash table takes many times as long."""
+    ordered = np.sort(values, axis=None)
+    return np.append(ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]])
+
+
+def is_among(values: IntArray, ordered: IntArray) -> BoolArray:
+    """Return whether each value is one of some sorted values."""
+    if not len(ordered):
+        return np.zeros(values.shape, dtype=np.bool_)
+    nearest = ordered[np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)]
+    among: BoolArray = nearest == values
+    return among
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """A list of row numbers for each of N rows: row *i* is `values[offsets[i]:offsets[i + 1]]`.

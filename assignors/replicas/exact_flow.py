@@ -6,7 +6,7 @@ for the broker and the topic.
 
 First followers keep leader counts most even if any broker is down: the first follower of each of its partitions then
 becomes leader. The followers of one broker's partitions do not affect those of another's, so the problem separates by
-leader; one flow solves all of them together.
+leader.
 
 Tables have shape (P, W), as `NormalizedProblem.held`.
 """
@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from assignors.flow.min_cost import MAX_COST, Arcs, min_cost_flow
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, is_among
 from assignors.replicas.normalized_problem import NUM_TIE_BREAKERS, NormalizedProblem
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.replica_flow import (
@@ -27,6 +27,7 @@ from assignors.replicas.replica_flow import (
     ReplicaPlacement,
     TopicShares,
     convex_cost_arcs,
+    new_pairs,
     place,
     replica_copy_costs,
     sink_demands,
@@ -176,9 +177,9 @@ def keep_order(problem: NormalizedProblem, pairs: IntArray) -> IntArray:
     old = np.full((problem.num_partitions, max(width, problem.held.shape[1])), NO_BROKER, dtype=np.int64)
     old[:, : problem.held.shape[1]] = problem.held
     pair = np.arange(problem.num_partitions)[:, None] * problem.num_brokers + old
-    is_kept = (old != NO_BROKER) & np.isin(pair, pairs)
+    is_kept = (old != NO_BROKER) & is_among(pair, pairs)
     table = np.where(is_kept, old, NO_BROKER)
-    partition, broker = np.divmod(np.setdiff1d(pairs, pair[is_kept]), problem.num_brokers)
+    partition, broker = np.divmod(new_pairs(pairs, problem.held_pairs), problem.num_brokers)
     rank_in_partition = np.arange(len(partition)) - np.searchsorted(partition, partition)
     gaps_first = np.argsort(is_kept, axis=1, kind="stable")
     table[partition, gaps_first[partition, rank_in_partition]] = broker
@@ -229,10 +230,16 @@ def choose_first_followers(problem: NormalizedProblem, table: IntArray) -> IntAr
         return chosen
     choices = _follower_choices(problem, table, with_choice)
     is_contested = np.isin(choices.partition, choices.partition[np.bincount(choices.pair)[choices.pair] > 1])
-    for part, select in ((is_contested, _choose_by_flow), (~is_contested, _choose_cheapest)):
-        entries = np.flatnonzero(part)
-        taken = entries[select(choices, entries)] if len(entries) else entries
-        chosen[choices.partition[taken]] = choices.broker[taken]
+    contested, others = np.flatnonzero(is_contested), np.flatnonzero(~is_contested)
+    leader = table[choices.partition[contested], 0]
+    ends = np.cumsum(np.bincount(leader, minlength=problem.num_brokers))
+    of_leaders = np.split(contested[np.argsort(leader, kind="stable")], ends[:-1])
+    for entries in of_leaders:
+        if len(entries):
+            taken = entries[_choose_by_flow(choices, entries)]
+            chosen[choices.partition[taken]] = choices.broker[taken]
+    taken = others[_choose_cheapest(choices, others)]
+    chosen[choices.partition[taken]] = choices.broker[taken]
     return chosen
 
 
@@ -391,5 +398,5 @@ def _range_note(placement: ReplicaPlacement) -> str:
 
 def _copied_bytes(problem: NormalizedProblem, placement: ReplicaPlacement) -> int:
     sizes = problem.canonical.state.size_bytes
-    partition = np.setdiff1d(placement.pairs, problem.held_pairs) // problem.num_brokers
+    partition = new_pairs(placement.pairs, problem.held_pairs) // problem.num_brokers
     return 0 if sizes is None else int(sizes[partition].sum())

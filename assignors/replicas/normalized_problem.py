@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 
@@ -88,6 +88,18 @@ class NormalizedProblem:
             factors=request.factors(canonical.state),
             rack_limits=request.rack_limits(canonical.state),
             rack=rack,
+        )
+
+    def take(self, rows: IntArray) -> NormalizedProblem:
+        """Return the problem of these partitions, in ascending order."""
+        return NormalizedProblem(
+            replace(self.canonical, state=self.canonical.state.take(rows), rows=self.canonical.rows[rows]),
+            self.brokers,
+            self.held[rows],
+            self.leader[rows],
+            self.factors[rows],
+            self.rack_limits[rows],
+            self.rack,
         )
 
     @property

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.state import ClusterState, broker_membership, bytes_per_broker, fixed_bytes_per_broker
 
@@ -172,7 +172,7 @@ class PackingProblem:
             (np.arange(len(num_replicas)), -num_replicas, -self.capacity_bytes_per_s, -self.capacity_bytes)
         )
         turn_in_rack = np.empty(len(order), dtype=np.int64)
-        for rack in np.unique(self.rack):
+        for rack in distinct(self.rack):
             members = order[self.rack[order] == rack]
             turn_in_rack[members] = np.arange(len(members))
         return order[np.argsort(turn_in_rack[order], kind="stable")]
@@ -184,7 +184,7 @@ class PackingProblem:
         for the replicas that must be in the rack because other racks are limited.
         """
         everywhere = np.ones(len(self.rack), dtype=np.bool_)
-        racks = [self.rack == rack for rack in np.unique(self.rack)]
+        racks = [self.rack == rack for rack in distinct(self.rack)]
         max_in_rack = np.minimum(self.rack_limits[:, None], [brokers.sum() for brokers in racks])
         forced = np.maximum(self.factor[:, None] - (max_in_rack.sum(axis=1)[:, None] - max_in_rack), 0)
         by_rack = sum(self.min_brokers_for(brokers, forced[:, rack]) for rack, brokers in enumerate(racks))
@@ -597,7 +597,7 @@ class PackingSearch:
         problem = self.problem
         for row, factor in enumerate(problem.factor.tolist()):
             model.add(LinearExpr.sum(cells[row].tolist()) == factor)
-        for rack in np.unique(problem.rack[brokers]).tolist():
+        for rack in distinct(problem.rack[brokers]).tolist():
             in_rack = problem.rack[brokers] == rack
             for row in np.flatnonzero(problem.rack_limits < in_rack.sum()).tolist():
                 model.add(LinearExpr.sum(cells[row, in_rack].tolist()) <= int(problem.rack_limits[row]))

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, distinct
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import NO_BROKER, ClusterState, broker_membership
@@ -72,7 +72,7 @@ class PermutationMatching:
             return Plan.without_replicas(PlanStatus.FAILED, reason)
         table = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
         moved = num_matched = 0
-        for factor in np.unique(factors).tolist():
+        for factor in distinct(factors).tolist():
             rows = np.flatnonzero(factors == factor)
             choices = self._choices(problem.num_brokers, factor, len(rows), num_matched)
             costs, moves = _costs(problem, rows, choices)

@@ -17,7 +17,7 @@ from enum import Enum
 import numpy as np
 
 from assignors.integer_program import FloatArray, LinearProgram, build_program
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct
 from assignors.replicas.state import NO_BROKER
 from assignors.replicas.user_constraints import UserConstraintRow
 
@@ -149,7 +149,7 @@ class RoleProgram:
 
     def cells(self, flat: IntArray) -> Cells:
         """Return the cells with these numbers (partition * B + broker), without duplicates."""
-        unique = np.unique(flat)
+        unique = distinct(flat)
         return Cells(unique // self.num_brokers, unique % self.num_brokers)
 
     def flat(self, cells: Cells) -> IntArray:

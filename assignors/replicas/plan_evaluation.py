@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from assignors.model.columns import NO_RACK, IntArray
-from assignors.model.ids import TopicPartition
+from assignors.model.columns import NO_RACK, IntArray, distinct
+from assignors.replicas.normalized_problem import CanonicalState
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, ReplicaAssignor
 from assignors.replicas.planning import PlanRule, find_violations, leaders_out_of_sync
 from assignors.replicas.planning import plan as make_plan
@@ -92,7 +92,7 @@ def measure_placement(
     bytes_held = None
     if state.size_bytes is not None:
         bytes_held = bytes_per_broker(replicas, state.size_bytes, num_brokers)[allowed]
-    racks = [np.flatnonzero(state.rack == rack) for rack in np.unique(state.rack[allowed]) if rack != NO_RACK]
+    racks = [np.flatnonzero(state.rack == rack) for rack in distinct(state.rack[allowed]) if rack != NO_RACK]
     violations: dict[PlanRule, int | None] = dict.fromkeys(PlanRule, 0)
     for violation in find_violations(state, request, replicas):
         is_judged = topics is None or state.topics[state.topic[violation.row]] in topics
@@ -203,7 +203,7 @@ def pair_copies(state: ClusterState, replicas: IntArray) -> Transfers:
 def count_offline_partitions(state: ClusterState, replicas: IntArray) -> int:
     """Return the number of partitions with added replicas that cannot be copied because no replica is alive."""
     rows, sources, _ = pair_copies(state, replicas)
-    return len(np.unique(rows[sources == NO_BROKER]))
+    return len(distinct(rows[sources == NO_BROKER]))
 
 
 def sum_transfers(
@@ -237,17 +237,17 @@ def _fetch_sources(state: ClusterState) -> IntArray:
     return np.where(state.leader == NO_BROKER, NO_BROKER, source)
 
 
-ReplicasByPartition = frozenset[tuple[TopicPartition, tuple[int, ...]]]
+ReplicasByPartition = tuple[tuple[str, ...], bytes, bytes, bytes]
 """The replicas of all partitions, by names and ids, independent of the order."""
 
 
 def replicas_by_partition(state: ClusterState, replicas: IntArray) -> ReplicasByPartition:
-    """Return the replicas of every partition as broker ids."""
-    ids = np.append(state.ids, NO_BROKER)[replicas]
-    return frozenset(
-        (state.partition_id(row), tuple(broker for broker in held if broker != NO_BROKER))
-        for row, held in enumerate(ids.tolist())
-    )
+    """Return the replicas of every partition: topics, and for each partition its topic, number and broker ids."""
+    canonical = CanonicalState.of(state)
+    ids = np.append(state.ids, NO_BROKER)[replicas[canonical.rows]]
+    ids = ids[:, (ids != NO_BROKER).any(axis=0)]
+    ordered = canonical.state
+    return ordered.topics, ordered.topic.tobytes(), ordered.partition.tobytes(), ids.tobytes()
 
 
 def shuffle_state(state: ClusterState, generator: np.random.Generator) -> ClusterState:
@@ -389,11 +389,11 @@ def _measure_stability(
     after = state.with_replicas(replicas)
     rerun = make_plan(_with_other_seed(assignor, num_orders), after, request, topics)
     generator = np.random.default_rng(seed)
-    distinct_plans = {replicas_by_partition(state, replicas)}
+    distinct_plans: set[ReplicasByPartition | None] = {replicas_by_partition(state, replicas)}
     for number in range(1, num_orders):
         shuffled = shuffle_state(state, generator)
         plan = make_plan(_with_other_seed(assignor, number), shuffled, request, topics)
-        distinct_plans.add(frozenset() if plan.replicas is None else replicas_by_partition(shuffled, plan.replicas))
+        distinct_plans.add(None if plan.replicas is None else replicas_by_partition(shuffled, plan.replicas))
     rerun_movement = None if rerun.replicas is None else measure_movement(after, rerun.replicas)
     return Stability(rerun_movement, len(distinct_plans), num_orders)
 

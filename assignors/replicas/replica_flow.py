@@ -15,14 +15,15 @@ Source: Frank and Murota, "Decreasing minimization on M-convex sets".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from assignors.flow.min_cost import MAX_COST, Arcs, distances, min_cost_flow
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct, is_among
 from assignors.replicas.normalized_problem import NUM_TIE_BREAKERS, HashArray, NormalizedProblem, mix_bits
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.state import NO_BROKER, ClusterState
@@ -114,11 +115,12 @@ def convex_cost_arcs(
     return Arcs.joined(base, rest)
 
 
-def replica_count_range(problem: NormalizedProblem) -> CountRange:
-    """Return the range of replica counts in the most even placement that racks allow.
+def most_even_counts(problem: NormalizedProblem) -> IntArray:
+    """Return the replica counts of brokers in a most even placement that racks allow, shape (A,).
 
     The brokers of a rack can always share evenly, and partitions of one replication factor are equivalent, so a flow
-    from factors to racks finds it. Raises ValueError if no placement meets the rack limits.
+    from factors to racks finds it. Which brokers of a rack hold one replica more is arbitrary. Raises ValueError if no
+    placement meets the rack limits.
     """
     sizes = problem.rack_sizes
     total, brokers = int(problem.factors.sum()), problem.num_brokers
@@ -134,9 +136,20 @@ def replica_count_range(problem: NormalizedProblem) -> CountRange:
         supply = np.concatenate([counts * kinds[:, 0], np.zeros(len(sizes)), sink_demands(total, brokers, count_range)])
         flows = min_cost_flow(arcs, supply.astype(np.int64))
         if flows is not None:
-            held = np.bincount(rack, flows[: len(rack)], minlength=len(sizes)).astype(np.int64)
-            return CountRange(int((held // sizes).min()), int((-(-held // sizes)).max()))
+            low, more = np.divmod(np.bincount(rack, flows[: len(rack)], minlength=len(sizes)).astype(np.int64), sizes)
+            by_rack = np.argsort(problem.rack, kind="stable")
+            rack_of = problem.rack[by_rack]
+            rank = np.arange(brokers) - (np.cumsum(sizes) - sizes)[rack_of]
+            counts = np.empty(brokers, dtype=np.int64)
+            counts[by_rack] = low[rack_of] + (rank < more[rack_of])
+            return counts
     raise ValueError("the racks cannot hold all replicas within their limits")
+
+
+def replica_count_range(problem: NormalizedProblem) -> CountRange:
+    """Return the range of replica counts in the most even placement; raises as `most_even_counts`."""
+    counts = most_even_counts(problem)
+    return CountRange(int(counts.min()), int(counts.max()))
 
 
 def sink_demands(total: int, num_brokers: int, count_range: CountRange) -> IntArray:
@@ -167,18 +180,14 @@ def all_candidates(problem: NormalizedProblem) -> IntArray:
     return new_pairs(np.arange(problem.num_partitions * problem.num_brokers), problem.held_pairs)
 
 
-def sample_candidates(
-    problem: NormalizedProblem, count_range: CountRange, min_added: IntArray, num_samples: int
-) -> IntArray:
+def sample_candidates(problem: NormalizedProblem, free: IntArray, min_added: IntArray, num_samples: int) -> IntArray:
     """Sample candidates by hash, weighted by the free counts of brokers: in the rack of each replica, and in any rack.
 
     For replicas that must be added, brokers without free counts are sampled as well: other replicas may leave them.
-    `count_range`: the allowed replica counts of a broker. `min_added`, shape (P,): the minimum number of replicas that
-    each partition must add. `num_samples`: the number of candidates per replica, partition, or added replica. The
-    result is sorted candidates.
+    `free`, shape (A,): the number of replicas that a broker may add. `min_added`, shape (P,): the minimum number of
+    replicas that each partition must add. `num_samples`: the number of candidates per replica, partition, or added
+    replica. The result is sorted candidates.
     """
-    counts = np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
-    free = np.maximum(count_range.most - counts, 0)
     partition, position = np.nonzero(problem.held != NO_BROKER)
     rack = problem.rack[problem.held[partition, position]]
     samples = []
@@ -195,8 +204,9 @@ def sample_candidates(
 
 
 def new_pairs(pairs: IntArray, known: IntArray) -> IntArray:
-    """Return the pairs that are not in `known`, sorted and without duplicates."""
-    return np.setdiff1d(pairs, known)
+    """Return the pairs that are not in `known`, which is sorted; sorted and without duplicates."""
+    pairs = distinct(pairs)
+    return pairs[~is_among(pairs, known)]
 
 
 def _sample(
@@ -215,6 +225,8 @@ def _sample(
 
 SAMPLE_SIZE = 4
 """The default number of candidates per sample in the first flow."""
+SAMPLE_SIZE_OF_MISSING = 16
+"""The number of candidates per sample in a flow of the partitions that lack replicas only."""
 MAX_DENSE_PAIRS = 200_000
 """The default maximum of pairs of partition and broker that are all candidates and balance the counts per topic."""
 TIE_BREAKING_PAIRS = 1_000_000
@@ -259,6 +271,8 @@ def place(
     placement, with its copied weight and a lower bound.
     """
     search = _Search(problem, weight, max_dense_pairs)
+    if not search.is_dense and (placement := search.placement_of_missing()) is not None:
+        return placement
     pairs = search.first_candidates(sample_size)
     arcs, num_samples = 0, sample_size
     while True:
@@ -270,16 +284,15 @@ def place(
             pairs = search.sample(num_samples)
             continue
         taken = flows[: len(network.pairs)] > 0
-        value = network.copied_weight(taken)
         candidates_to_add = (
-            search.no_pairs if value <= search.bound else network.improving_candidates(flows, num_samples)
+            search.no_pairs if network.reaches_bounds(taken) else network.improving_candidates(flows, num_samples)
         )
         if not len(candidates_to_add):
-            return search.placement(network.pairs[taken], value)
+            return search.placement(network.pairs[taken], network.copied_weight(taken))
         if arcs > time_limit_s * ARCS_PER_S:
             return search.placement(network.pairs[taken], search.bound)
         num_samples *= 2
-        pairs = np.union1d(pairs, candidates_to_add)
+        pairs = distinct(np.concatenate([pairs, candidates_to_add]))
 
 
 def min_replica_moves(state: ClusterState, request: PlanRequest, time_limit_s: float = 60.0) -> int:
@@ -292,34 +305,75 @@ def min_replica_moves(state: ClusterState, request: PlanRequest, time_limit_s: f
 
 
 class _Search:
-    """The data that all flows of one search share."""
+    """The data that all flows of one search share.
+
+    Attributes:
+        fixed: shape (A,); the replicas on each broker of partitions that are not part of the problem.
+        squares: the sum of squared counts of a most even placement, including `fixed`.
+        bound: a lower bound on the copied weight.
+    """
 
     no_pairs = np.empty(0, dtype=np.int64)
 
     def __init__(self, problem: NormalizedProblem, weight: IntArray | None, max_dense_pairs: int) -> None:
         self.problem = problem
         self.max_dense_pairs = max_dense_pairs
-        self.count_range = replica_count_range(problem)
-        self.held = problem.held_pairs
-        self.min_added = min_added_replicas(problem)
+        counts = most_even_counts(problem)
+        self.count_range = CountRange(int(counts.min()), int(counts.max()))
+        self.squares = int((counts**2).sum())
+        self.fixed = np.zeros(problem.num_brokers, dtype=np.int64)
         self.is_weighted = weight is not None
         self.weight = np.ones(problem.num_partitions, dtype=np.int64) if weight is None else weight
+        self._set_replicas()
         self.bound = int((self.min_added * self.weight).sum())
         if weight is None:
             self.bound = max(self.bound, min_added_by_counts(problem, self.count_range))
-        self.is_preferred = np.isin(self.held, self._preferred())
+
+    def _set_replicas(self) -> None:
+        self.held = self.problem.held_pairs
+        self.min_added = min_added_replicas(self.problem)
+        self.is_preferred = is_among(self.held, self._preferred())
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all pairs of partition and broker are candidates."""
+        return self.problem.num_partitions * self.problem.num_brokers <= self.max_dense_pairs
+
+    def placement_of_missing(self) -> ReplicaPlacement | None:
+        """Return a placement in which only partitions change that must add or remove replicas, if it is optimal.
+
+        None if it is not proven: other partitions have to make room, or the sample of candidates is too small.
+        """
+        problem = self.problem
+        is_complete = (self.min_added == 0) & ((problem.held != NO_BROKER).sum(axis=1) == problem.factors)
+        rows = np.flatnonzero(~is_complete)
+        kept = problem.held[is_complete]
+        fixed = np.bincount(kept[kept != NO_BROKER], minlength=problem.num_brokers)
+        if (fixed > self.count_range.most).any() or not len(rows):
+            return None
+        missing = copy(self)
+        missing.problem, missing.weight, missing.fixed = problem.take(rows), self.weight[rows], fixed
+        missing._set_replicas()
+        network = _ReplicaNetwork(missing, missing.sample(SAMPLE_SIZE_OF_MISSING))
+        flows = min_cost_flow(network.arcs, network.supply)
+        if flows is None or not network.reaches_bounds(taken := flows[: len(network.pairs)] > 0):
+            return None
+        placed = rows[network.partition[taken]] * problem.num_brokers + network.broker[taken]
+        kept_pairs = self.held[is_complete[self.held // problem.num_brokers]]
+        return self.placement(np.concatenate([kept_pairs, placed]), self.bound)
 
     def first_candidates(self, sample_size: int) -> IntArray:
         """Return the candidates of the first flow."""
-        if self.problem.num_partitions * self.problem.num_brokers <= self.max_dense_pairs:
-            return all_candidates(self.problem)
-        return self.sample(sample_size)
+        return all_candidates(self.problem) if self.is_dense else self.sample(sample_size)
 
     def sample(self, num_samples: int) -> IntArray:
         """Return a sample of candidates, or all of them."""
-        if num_samples >= self.problem.num_brokers:
-            return all_candidates(self.problem)
-        return sample_candidates(self.problem, self.count_range, self.min_added, num_samples)
+        problem = self.problem
+        if num_samples >= problem.num_brokers:
+            return all_candidates(problem)
+        counts = self.fixed + np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
+        free = np.maximum(self.count_range.most - counts, 0)
+        return sample_candidates(problem, free, self.min_added, num_samples)
 
     def placement(self, pairs: IntArray, bound: int) -> ReplicaPlacement:
         partition = new_pairs(pairs, self.held) // self.problem.num_brokers
@@ -351,7 +405,13 @@ class _ReplicaNetwork:
         self.arcs = self._arcs(*self._costs())
         self.supply = np.zeros(self.num_nodes, dtype=np.int64)
         self.supply[: problem.num_partitions] = problem.factors
-        self.supply[-2:] = sink_demands(int(problem.factors.sum()), problem.num_brokers, search.count_range)
+        base = int(np.maximum(search.count_range.least - search.fixed, 0).sum())
+        self.supply[-2:] = -base, base - int(problem.factors.sum())
+
+    def reaches_bounds(self, taken: BoolArray) -> bool:
+        """Return whether counting proves that the flow is most even and copies least."""
+        counts = self.search.fixed + np.bincount(self.broker[taken], minlength=self.problem.num_brokers)
+        return int((counts**2).sum()) == self.search.squares and self.copied_weight(taken) <= self.search.bound
 
     def copied_weight(self, taken: BoolArray) -> int:
         """Return the weight of the replicas that the flow copies."""
@@ -413,13 +473,21 @@ class _ReplicaNetwork:
         ones, none = np.ones(len(self.pairs), dtype=np.int64), np.zeros(len(self.limited_partition), dtype=np.int64)
         to_rack = problem.num_partitions + np.arange(len(self.limited_partition))
         brokers = self.first_broker + np.arange(problem.num_brokers)
-        sinks = (self.num_nodes - 2, self.num_nodes - 1)
         return Arcs.joined(
             Arcs(self.tail, self.head, ones, cost),
             Arcs(self.limited_partition, to_rack, problem.rack_limits[self.limited_partition], none),
             self.shares.arcs(self.first_share, self.first_broker, topic_step),
-            convex_cost_arcs(brokers, np.ones(len(brokers), dtype=np.int64), self.search.count_range, sinks, step),
+            self._arcs_to_sinks(brokers, step),
         )
+
+    def _arcs_to_sinks(self, brokers: IntArray, step: int) -> Arcs:
+        """Return arcs from brokers to the sinks, without the counts that fixed replicas use up."""
+        least, most = self.search.count_range
+        sizes, sinks = np.ones(len(brokers), dtype=np.int64), (self.num_nodes - 2, self.num_nodes - 1)
+        arcs = convex_cost_arcs(brokers, sizes, self.search.count_range, sinks, step)
+        used = self.search.fixed - least
+        is_free = np.tile(np.arange(most - least), len(brokers)) >= np.repeat(used, most - least)
+        return replace(arcs, capacity=np.concatenate([np.maximum(-used, 0), is_free.astype(np.int64)]))
 
     def _plain_step(self) -> int:
         """Return a cost above that of copying everything; 0 if counts differ by at most 1 in any case."""

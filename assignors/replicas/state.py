@@ -223,7 +223,7 @@ class ClusterState:
 
     def split(self, rows: IntArray) -> ClusterState:
         """Return the cluster with these partitions, in this order; all other partitions become fixed."""
-        others = np.setdiff1d(np.arange(self.num_partitions), rows)
+        others = np.delete(np.arange(self.num_partitions), rows)
         return replace(self.take(rows), fixed=self.take(others) if len(others) else None)
 
     def take(self, rows: IntArray) -> ClusterState:

@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 
 from assignors.flow.min_cost import Arcs, max_flow, max_flow_min_cost
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, distinct
 from assignors.replicas.even_shares import (
     BalancingMethod,
     Costs,
@@ -244,7 +244,7 @@ def keep_allowed_replicas(rules: PlacementRules, replicas: IntArray, num_brokers
 def _remove_above_limit(rules: PlacementRules, held: IntArray, limit: int, load: IntArray) -> None:
     """Remove replicas of one partition from racks above the limit, in place."""
     rack = np.where(held == NO_BROKER, NO_BROKER, rules.rack[held])
-    for number in np.unique(rack[rack != NO_BROKER]):
+    for number in distinct(rack[rack != NO_BROKER]):
         columns = np.flatnonzero(rack == number)
         fullest = sorted(columns.tolist(), key=lambda column: (-load[held[column]], -column))
         for column in fullest[: max(len(columns) - limit, 0)]:

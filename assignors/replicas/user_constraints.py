@@ -18,7 +18,7 @@ import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.integer_program import FloatArray
-from assignors.model.columns import NO_RACK, BoolArray, IntArray
+from assignors.model.columns import NO_RACK, BoolArray, IntArray, distinct
 from assignors.replicas.normalized_problem import NormalizedProblem
 
 KINDS: Final = ("replicas", "leaders", "followers")
@@ -170,15 +170,15 @@ class _Resolver:
         partition, broker = np.divmod(cell, self._num_brokers)
         match per:
             case "broker":
-                yield from ((f"broker {self._ids[index]}", broker == index) for index in np.unique(broker).tolist())
+                yield from ((f"broker {self._ids[index]}", broker == index) for index in distinct(broker).tolist())
             case "rack":
-                known = [rack for rack in np.unique(self._rack[broker]).tolist() if rack != NO_RACK]
+                known = [rack for rack in distinct(self._rack[broker]).tolist() if rack != NO_RACK]
                 yield from ((f"rack {self._state.racks[rack]}", self._rack[broker] == rack) for rack in known)
             case "topic":
                 topic = self._state.topic[partition]
-                yield from ((self._state.topics[index], topic == index) for index in np.unique(topic).tolist())
+                yield from ((self._state.topics[index], topic == index) for index in distinct(topic).tolist())
             case _:
-                yield from ((self._state.name(row), partition == row) for row in np.unique(partition).tolist())
+                yield from ((self._state.name(row), partition == row) for row in distinct(partition).tolist())
 
     def _selected(self, constraint: UserConstraint, term: ConstraintTerm) -> IntArray:
         """Return the cells that match all selectors of a term.
@@ -201,7 +201,7 @@ class _Resolver:
         number = int(value) if value.isdecimal() else -1
         match key:
             case "topic":
-                names = [self._state.topics[topic] for topic in np.unique(self._state.topic).tolist()]
+                names = [self._state.topics[topic] for topic in distinct(self._state.topic).tolist()]
                 index = self._state.topics.index(value) if value in names else -1
                 return (self._state.topic == index)[self._partition], _listing("topics", names)
             case "partition":

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assignors.model.columns import distinct
 from pipeline.ingest.hourly_arrays import COUNTS, HOURS, RATES, RatesByHour, aggregate_by_hour
 from pipeline.ingest.mapping import BrokerCombination
 from pipeline.ingest.row_mapping import WHOLE_TOPIC
@@ -67,7 +68,8 @@ def combine_brokers(brokers: Sequence[Rates], combination: BrokerCombination) ->
     length of the interval before it was divided by hour.
     """
     uncut = _bounds(sorted(brokers, key=lambda rates: -int(rates.known.sum())))
-    bounds = np.union1d(uncut, np.arange(uncut[0] // HOUR_MS + 1, uncut[-1] // HOUR_MS + 1) * HOUR_MS)
+    hours = np.arange(uncut[0] // HOUR_MS + 1, uncut[-1] // HOUR_MS + 1) * HOUR_MS
+    bounds = distinct(np.concatenate([uncut, hours]))
     bounds = bounds[bounds <= uncut[-1]]
     start, end = bounds[:-1], bounds[1:]
     total, unknown, measured = np.zeros(len(start)), np.zeros(len(start), np.bool_), np.zeros(len(start), np.bool_)
@@ -94,12 +96,12 @@ def _bounds(brokers: Sequence[Rates]) -> Integers:
     for rates in brokers:
         known = rates.known
         bounds += [rates.start[~known], rates.end[~known]]
-        times = np.unique(np.concatenate([rates.start[known], rates.end[known]]))
+        times = distinct(np.concatenate([rates.start[known], rates.end[known]]))
         for other in before:
             times = times[~_is_inside(other, times)]
         bounds.append(times)
         before.append(_joined(rates))
-    return np.unique(np.concatenate(bounds))
+    return distinct(np.concatenate(bounds))
 
 
 def _joined(rates: Rates) -> Rates:
@@ -119,7 +121,7 @@ def _is_inside(rates: Rates, times: Integers) -> Flags:
 
 def _between(rates: Rates, bounds: Integers) -> tuple[Numbers, Flags, Flags]:
     """Return the mean rate between each two bounds; whether any of that time is known, and whether any is unknown."""
-    times = np.unique(np.concatenate([bounds, rates.start, rates.end]))
+    times = distinct(np.concatenate([bounds, rates.start, rates.end]))
     times = times[(times >= bounds[0]) & (times <= bounds[-1])]
     length = np.diff(times)
     interval = np.searchsorted(rates.start, times[:-1], "right") - 1

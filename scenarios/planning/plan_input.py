@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from assignors.model.columns import NO_RACK, IntArray
+from assignors.model.columns import NO_RACK, IntArray, distinct
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import PlanRequest, ReplicaAssignor
 from assignors.replicas.planning import PlanError, check_request
@@ -136,6 +136,11 @@ def _read_constraints(file: Path) -> tuple[str, ...]:
 MAX_ORDERS = 1_000
 """Maximum number of input orders; every strategy runs in all of them."""
 
+NUM_ORDERS = 20
+"""The default number of input orders of up to `MAX_REORDERED` partitions in all orders together; at least 2."""
+
+MAX_REORDERED = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
@@ -150,7 +155,7 @@ class PlanOptions:
         imported: files with plans of other tools, to evaluate beside those of the strategies.
         limits: the limits of a batch, and the throttle.
         num_orders: the number of input orders in which each strategy runs to test its stability, at most `MAX_ORDERS`;
-            0 for no test.
+            0 for no test; None for 20, or fewer of more than 10,000 partitions.
     """
 
     remove: Sequence[int] = ()
@@ -160,11 +165,17 @@ class PlanOptions:
     rack_aware: bool = True
     imported: Sequence[Path] = ()
     limits: BatchLimits = field(default_factory=BatchLimits)
-    num_orders: int = 20
+    num_orders: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.num_orders <= MAX_ORDERS:
+        if not 0 <= (self.num_orders or 0) <= MAX_ORDERS:
             raise PlanError(f"--shuffles {self.num_orders}: must be from 0 to {MAX_ORDERS:,}")
+
+    def orders_of(self, num_partitions: int) -> int:
+        """Return the number of input orders for a cluster with this number of partitions."""
+        if self.num_orders is not None:
+            return self.num_orders
+        return max(2, min(NUM_ORDERS, MAX_REORDERED // max(1, num_partitions)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +251,8 @@ def _remaining_replicas(plan_input: PlanInput) -> Iterator[str]:
     remains = (replicas != NO_BROKER) & ~request.is_allowed(state)[replicas]
     if not remains.any():
         return
-    brokers = state.ids[np.unique(replicas[remains])].tolist()
-    topics = [state.topics[index] for index in np.unique(state.topic[frozen[remains.any(axis=1)]]).tolist()]
+    brokers = state.ids[distinct(replicas[remains])].tolist()
+    topics = [state.topics[index] for index in distinct(state.topic[frozen[remains.any(axis=1)]]).tolist()]
     count = counted(int(remains.sum()), "replica remains", "replicas remain")
     on = f"{plural(len(brokers), 'broker')} {', '.join(map(str, sorted(brokers)))}"
     yield f"{count} on {on}: --topics excludes their topics ({format_list('topics', topics)})"

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import OFFSETS_TOPIC, coordinator_replicas
 from simulator.world.changes import ReplicaStates
@@ -167,7 +167,7 @@ class ReplicationControl:
         self.in_sync[rows, places] = True
         self.follows[rows, places] = False
         self.missing[rows, places] = 0.0
-        self._forget_eligible(np.unique(rows))
+        self._forget_eligible(distinct(rows))
 
     def leave_isr(self, rows: IntArray, places: IntArray) -> None:
         """Remove live replicas, given by their rows and columns, from ISRs that remain large enough for writes."""

@@ -43,7 +43,7 @@ from itertools import chain
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct
 from assignors.model.ids import TopicPartition
 from simulator.brokers.replication_control import ReplicationControl
 from simulator.catching_up import is_caught_up
@@ -175,7 +175,7 @@ class ReplicaCatchUp:
         keeps_up = control.fetches() & ~control.follows
         cells = np.where(keeps_up, control.leader[:, None] * count + control.replicas, 0)
         need = sum_by_row(cells.ravel(), (keeps_up * self._growth[:, None]).ravel(), count * count)
-        share = self._shares(need, np.unique(control.leader[row] * count + control.replicas[row, place]))
+        share = self._shares(need, distinct(control.leader[row] * count + control.replicas[row, place]))
         is_short = need > share * (1 + _TOLERANCE)
         if is_short.any():
             begins = keeps_up & is_short[cells] & (~self._waits & (self._growth > 0))[:, None]
@@ -505,10 +505,10 @@ class ReplicationProgress:
         rows, places = self._catch_up.take_joins()
         has_joined = bool(len(rows))
         if has_joined:
-            brokers = np.unique(self.replicas.replicas[rows, places]).tolist()
+            brokers = distinct(self.replicas.replicas[rows, places]).tolist()
             self._ended.append(f"replicas on {self.replicas.describe(brokers)} are in sync again")
             is_reassigned = self.replicas.is_reassigned()
-            for row in np.unique(rows[is_reassigned[rows]]).tolist():
+            for row in distinct(rows[is_reassigned[rows]]).tolist():
                 self._complete(row)
         return has_joined
 
@@ -516,7 +516,7 @@ class ReplicationProgress:
         """Let replicas that lag for too long leave the ISRs."""
         rows, places = self._catch_up.take_leaves(self._now_ms)
         if len(rows):
-            brokers = np.unique(self.replicas.replicas[rows, places]).tolist()
+            brokers = distinct(self.replicas.replicas[rows, places]).tolist()
             self._ended.append(f"replicas on {self.replicas.describe(brokers)} lag and are out of sync")
 
     def is_in_sync(self) -> bool:
@@ -539,7 +539,7 @@ class ReplicationProgress:
 
     def falling_behind(self) -> list[TopicPartition]:
         """Return the partitions that are copied no faster than they grow."""
-        rows = np.unique(self._copies.partition[self._copies.falling_behind()])
+        rows = distinct(self._copies.partition[self._copies.falling_behind()])
         return [self._names[row] for row in rows.tolist()]
 
     def _next_ms(self) -> float:

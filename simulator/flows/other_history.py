@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, distinct
 from assignors.model.ids import TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.flows.traffic import TrafficBytes, TrafficKind
@@ -362,7 +362,7 @@ class OtherTrafficHistory:
     def _update_lagging(self, now_ms: int) -> FloatArray:
         """Update which replicas are out of sync; return what those fetch that are back, by kind, shape (3, C, C)."""
         rows, brokers = self._metadata.lagging_replicas()
-        cells = np.unique(rows * self._num_brokers + brokers)
+        cells = distinct(rows * self._num_brokers + brokers)
         has_returned = ~np.isin(self._lagging, cells)
         fetched = self._fetched(self._lagging[has_returned], self._behind[has_returned])
         if fetched.any():

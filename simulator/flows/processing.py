@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct
 from simulator.max_min_fairness import max_min_shares
 from simulator.world.layout import FloatArray
 
@@ -291,7 +291,7 @@ class Processing:
         """
         tasks = np.flatnonzero(self._running) if self.limits_threads else np.zeros(0, dtype=np.int64)
         loads, is_behind, arriving = [], self.overload() > 0, self._thread_input()
-        for thread in np.unique(self._thread[tasks]).tolist():
+        for thread in distinct(self._thread[tasks]).tolist():
             of_thread = tasks[self._thread[tasks] == thread]
             behind = of_thread[is_behind[of_thread]]
             client = int(np.searchsorted(first_thread, thread, side="right")) - 1

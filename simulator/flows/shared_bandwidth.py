@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, distinct
 from simulator.max_min_fairness import max_min_shares, max_min_shares_of_two
 from simulator.world.layout import FloatArray
 from simulator.world.world import Client, ClientHost, World
@@ -139,7 +139,7 @@ class SharedBandwidth:
     def _limited(self, index: int) -> set[tuple[str, int]]:
         """Return the limited brokers and hosts that an application uses."""
         reads = self._demands[index]
-        hosts = np.unique(self._host_of[index][reads.client])
+        hosts = distinct(self._host_of[index][reads.client])
         of_hosts = {("host", row) for row in hosts.tolist() if row != _NO_HOST}
         if not self.limits_brokers:
             return of_hosts
@@ -156,7 +156,7 @@ class SharedBandwidth:
         client = np.concatenate([part.client + first[place] for place, part in enumerate(reads)])
         wanted = np.concatenate([part.bytes_per_s for part in reads])
         host = np.concatenate([self._host_of[index] for index in together])[client]
-        used_hosts = np.unique(host[host != _NO_HOST])
+        used_hosts = distinct(host[host != _NO_HOST])
         if not self.limits_brokers:
             rates = max_min_shares(clients, client, wanted)
             # No copy uses two hosts, so the hosts do not depend on each other.

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, distinct
 from simulator.flows.execution import Execution
 from simulator.flows.task_states import TaskState
 from simulator.group.rebalance_causes import START, Cause
@@ -42,7 +42,7 @@ class CommittedLag:
 
     def __init__(self, world: World, layout: Layout, topics: tuple[str, ...]) -> None:
         """Create the lag of some topics; of all topics that the group reads if none is given."""
-        rows: IntArray = np.unique(layout.tasks.source.values)
+        rows: IntArray = distinct(layout.tasks.source.values)
         self.partitions: IntArray = np.array(
             [row for row in rows.tolist() if not topics or layout.partitions[row].topic in topics], dtype=np.int64
         )

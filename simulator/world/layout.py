@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assignors.java.hash_order import hash_order
-from assignors.model.columns import BoolArray, IntArray, Ragged, TaskTable
+from assignors.model.columns import BoolArray, IntArray, Ragged, TaskTable, distinct
 from assignors.model.ids import PartitionTask, TaskId, TopicPartition
 from assignors.model.traffic_rates import PartitionRate, TrafficRates
 from simulator.world.disturbances import PartitionsAdded
@@ -214,7 +214,7 @@ def _task_id(world: World, subtopology: Subtopology, partition: int) -> TaskId:
 
 def in_leader_order(tasks: TaskTable) -> IntArray:
     """Return tasks by subtopology, in the order of Java's hash map (`TopologyMetadata.Subtopology`), and partition."""
-    ids = np.unique(tasks.subtopology)
+    ids = distinct(tasks.subtopology)
     ordered = [ids[index] for index in hash_order([31 * 31 + 31 * int(id_) for id_ in ids])]
     rows = [np.flatnonzero(tasks.subtopology == id_) for id_ in ordered]
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 _LOG_LINE = r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _LAUNCHER = r"(WARN|WARNING|INFO|ERROR|SLF4J|log4j)[: ]|OpenJDK |Java HotSpot|Picked up |[$#>] "
+_BROKER_IDS = re.compile(r"\s*\d{1,10}\s*(?:,\s*\d{1,10}\s*)*")
 _IGNORED_LINE = re.compile(rf"\s*$|{_LOG_LINE}|{_LAUNCHER}")
 
 
@@ -34,11 +35,11 @@ def parse_broker_ids(number: int, field: str, text: str) -> tuple[int, ...]:
     `number`: number of the line, for the error; `field`: name of the field, for the error; `text`: value of the field.
     Returns the broker ids, in the order of the text. Raises FormatError if the text is not a list of broker ids.
     """
-    parts = [part.strip() for part in text.split(",")] if text.strip() else []
-    for part in parts:
-        if not re.fullmatch(r"\d{1,10}", part):
-            raise FormatError(number, f"{field}: '{text.strip()[:60]}' is not a list of broker ids (such as 5,6,7)")
-    return tuple(map(int, parts))
+    if not text.strip():
+        return ()
+    if not _BROKER_IDS.fullmatch(text):
+        raise FormatError(number, f"{field}: '{text.strip()[:60]}' is not a list of broker ids (such as 5,6,7)")
+    return tuple(map(int, text.split(",")))
 
 
 def check_columns(number: int, titles: Sequence[str], required: Sequence[str], command: str) -> None:

@@ -220,7 +220,8 @@ def _add_partition(draft: _TopicDraft, number: int, topic: str, fields: Mapping[
         raise FormatError(number, f"Replicas: duplicate broker in '{fields['Replicas']}'")
     draft.replicas[partition] = replicas
     draft.leaders[partition] = _parse_leader(number, fields.get("Leader", ""))
-    draft.in_sync[partition] = parse_broker_ids(number, "Isr", fields["Isr"]) if "Isr" in fields else replicas
+    in_sync = fields.get("Isr", fields["Replicas"])
+    draft.in_sync[partition] = replicas if in_sync == fields["Replicas"] else parse_broker_ids(number, "Isr", in_sync)
     if fields.get("Adding Replicas") or fields.get("Removing Replicas"):
         draft.moving.append(partition)
 

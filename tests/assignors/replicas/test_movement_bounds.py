@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
+from assignors.flow.min_cost import Arcs, min_cost_flow
+from assignors.model.columns import IntArray
+from assignors.replicas import replica_flow
 from assignors.replicas.exact_flow import assign_leaders
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.plan import PlanRequest
@@ -12,7 +17,6 @@ from assignors.replicas.replica_flow import (
     min_added_replicas,
     min_replica_moves,
     place,
-    replica_count_range,
     sample_candidates,
 )
 from assignors.replicas.state import BrokerState, ClusterState, added_replicas, count_leaders, count_replicas
@@ -27,6 +31,7 @@ from tests.assignors.replicas.movement_bounds import (
     replica_moves_by_counts,
     replica_moves_by_rules,
 )
+from tests.benchmarks.clusters import even_cluster
 
 PLAIN = PlanRequest()
 
@@ -91,11 +96,65 @@ def test_sampled_candidates_reach_the_optimum_of_all_candidates(seed: int) -> No
     dense = place(problem, weights)
     sparse = place(problem, weights, max_dense_pairs=0, sample_size=1)
     assert dense.value == dense.bound == sparse.value == sparse.bound
+    assert squares(problem, sparse.pairs) == squares(problem, dense.pairs)
+
+
+def squares(problem: NormalizedProblem, pairs: IntArray) -> int:
+    """Return the sum of squared replica counts of brokers."""
+    return int((np.bincount(pairs % problem.num_brokers) ** 2).sum())
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_removal_of_brokers_from_an_even_cluster_copies_least(seed: int, weighs: bool) -> None:
+    racks = seed % 4
+    state = random_cluster(seed, num_brokers=9 + seed % 5, partitions=(40, 17), racks=racks, skew=0.0)
+    gone = np.random.default_rng(seed).choice(state.ids, 1 + seed % 3, replace=False)
+    request = PlanRequest(brokers=tuple(np.setdiff1d(state.ids, gone).tolist()))
+    problem = NormalizedProblem.of(state, request)
+    weights = problem.canonical.state.size_bytes if weighs else None
+    dense, sparse = place(problem, weights), place(problem, weights, max_dense_pairs=0)
+    assert sparse.value == sparse.bound == dense.value
+    assert squares(problem, sparse.pairs) == squares(problem, dense.pairs)
+    assert is_valid(problem, sparse.pairs)
+
+
+def is_valid(problem: NormalizedProblem, pairs: IntArray) -> bool:
+    """Return whether every partition has its number of replicas, within the limit of each rack."""
+    partition, broker = np.divmod(pairs, problem.num_brokers)
+    cells = np.bincount(partition * len(problem.rack_sizes) + problem.rack[broker], minlength=problem.num_partitions)
+    per_rack = np.resize(cells, (problem.num_partitions, len(problem.rack_sizes)))
+    has_factor = np.bincount(partition, minlength=problem.num_partitions) == problem.factors
+    return bool(has_factor.all() and (per_rack <= problem.rack_limits[:, None]).all() and len(set(pairs)) == len(pairs))
+
+
+@pytest.mark.parametrize("racks", [0, 3])
+def test_removal_of_a_broker_needs_no_flow_of_partitions_that_keep_their_replicas(
+    racks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = even_cluster(30, 3_000, racks=racks)
+    problem = NormalizedProblem.of(state, PlanRequest(brokers=tuple(range(29))))
+    dense = place(problem)
+    arcs: list[int] = []
+    monkeypatch.setattr(replica_flow, "min_cost_flow", counting(arcs))
+    sparse = place(problem, max_dense_pairs=0)
+    assert sparse.value == sparse.bound == dense.value == (state.replicas == 29).sum()
+    assert max(arcs) < problem.num_partitions * 4
+
+
+def counting(arcs: list[int]) -> Callable[[Arcs, IntArray], IntArray | None]:
+    """Return the solver, which also notes the number of arcs of each flow."""
+
+    def solve(graph: Arcs, supply: IntArray) -> IntArray | None:
+        arcs.append(len(graph.tail))
+        return min_cost_flow(graph, supply)
+
+    return solve
 
 
 def test_candidates_are_unique_and_do_not_hold_the_partition() -> None:
     problem = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
-    pairs = sample_candidates(problem, replica_count_range(problem), min_added_replicas(problem), 3)
+    pairs = sample_candidates(problem, np.ones(problem.num_brokers, np.int64), min_added_replicas(problem), 3)
     assert len(pairs)
     assert (np.diff(pairs) > 0).all()
     assert not np.isin(pairs, problem.held_pairs).any()

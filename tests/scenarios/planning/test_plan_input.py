@@ -101,3 +101,10 @@ def test_unknown_topics_to_move_are_rejected_with_their_lines(tmp_path: Path) ->
         f"{file}:2: unknown topic 'order' (did you mean 'orders'?)",
         f"{file}:3: unknown topic 'x' (topics: orders, payments)",
     ]
+
+
+def test_number_of_input_orders_keeps_within_two_hundred_thousand_partitions() -> None:
+    options = PlanOptions()
+    assert [options.orders_of(count) for count in (0, 10_000, 20_000, 100_000, 350_000)] == [20, 20, 10, 2, 2]
+    assert PlanOptions(num_orders=0).orders_of(7) == 0
+    assert PlanOptions(num_orders=50).orders_of(350_000) == 50
