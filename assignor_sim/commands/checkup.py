@@ -12,6 +12,7 @@ import typer
 from assignor_sim.console import options
 from assignor_sim.console.messages import (
     DIFFERENT,
+    VERBOSITY,
     exit_on_error,
     exit_with_error,
     print_error,
@@ -198,7 +199,7 @@ def _import(
 
 
 def _first_answer() -> Callable[[ReportCard], None]:
-    """Return a function that prints the first report card to a terminal, where people wait for the search."""
+    """Return a function that prints the first report card to standard error, so that nobody waits for the search."""
 
     def show(card: ReportCard) -> None:
         from reports.render.checkup import first_card
@@ -206,7 +207,7 @@ def _first_answer() -> Callable[[ReportCard], None]:
 
         print(report_text(first_card(card)), file=sys.stderr)
 
-    return show if sys.stderr.isatty() else lambda _: None
+    return show if not VERBOSITY.quiet else lambda _: None
 
 
 def _compare(found: Checkup, path: Path) -> None:
