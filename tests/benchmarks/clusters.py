@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.state import BrokerState, ClusterState, replica_lists
+from scenarios.kafka.formats.reassignment import reassignment_json
 
 
 def even_cluster(num_brokers: int, num_partitions: int, *, new: int = 0, racks: int = 0, seed: int = 1) -> ClusterState:
@@ -37,3 +40,15 @@ def _distances(draw: np.random.Generator, old: int, racks: int) -> np.ndarray:
     """
     step = draw.choice(old // racks - 1, size=2, replace=False) + 1
     return np.array([0, step[0] * racks + 1 % racks, step[1] * racks + 2 % racks])
+
+
+def write_cluster(state: ClusterState, folder: Path) -> tuple[Path, Path]:
+    """Write the current assignment in the JSON of `kafka-reassign-partitions.sh`, and the brokers; return the files."""
+    assignment, brokers = folder / "assignment.json", folder / "brokers.csv"
+    ids = state.ids.tolist()
+    replicas = (tuple(ids[broker] for broker in held) for held in replica_lists(state))
+    assignment.write_text(
+        reassignment_json(zip(map(state.partition_id, range(state.num_partitions)), replicas, strict=True))
+    )
+    brokers.write_text("".join(["id,rack\n", *(f"{broker.id},{broker.rack}\n" for broker in state.brokers)]))
+    return assignment, brokers
