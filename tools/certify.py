@@ -38,6 +38,9 @@ READS_DOCUMENTS = ("lint", "docs-build", "test", "test-answers")
 PROBLEMS = 5_000
 ATTEMPTS = 2
 
+REAL_KAFKA = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/real_kafka/test_*.py"))
+"""Files of tests that start a cluster: each is a step, with the machine to itself."""
+
 STEPS: Mapping[str, Sequence[str]] = {
     "lint": ("lint",),
     "types": ("types",),
@@ -51,7 +54,8 @@ STEPS: Mapping[str, Sequence[str]] = {
     "test-spark": ("test-spark", "SLOW=1"),
     "javascript": ("javascript",),
     "test-browser": ("test-browser", "SLOW=1"),
-    "test-kafka": ("test-kafka", "SLOW=1"),
+    "test-kafka": ("test-kafka", "SLOW=1", "ARGS=--deselect=tests/real_kafka"),
+    **{f"kafka {Path(path).stem[5:]}": ("test-kafka", "SLOW=1", f"IN={path}") for path in REAL_KAFKA},
     **{f"parity {kafka}": ("parity", f"KAFKA={kafka}", f"PROBLEMS={PROBLEMS}") for kafka in CLIENTS},
     **{
         f"parity-brokers {kafka}": ("parity-brokers", f"BROKERS={kafka}", f"GROUPS={PROBLEMS // 4}")
