@@ -200,10 +200,10 @@ def _line(change: PartitionChange, width: int) -> Text:
     """
     text = Text(overflow="fold")
     text.append(f"{printable(change.topic)}-{change.partition}: ")
-    text.append_text(_replicas(change.before, frozenset(change.after), BAD))
+    _append_replicas(text, change.before, frozenset(change.after), BAD)
     if change.before != change.after:
         text.append(" → ")
-        text.append_text(_replicas(change.after, frozenset(change.before), GOOD))
+        _append_replicas(text, change.after, frozenset(change.before), GOOD)
     notes = []
     if change.leader != change.new_leader:
         notes.append(f"leader {'none' if change.leader is None else change.leader} → {change.new_leader}")
@@ -215,10 +215,15 @@ def _line(change: PartitionChange, width: int) -> Text:
     return text.append(note if notes else "", QUIET)
 
 
-def _replicas(brokers: Sequence[int], others: frozenset[int], style: str) -> Text:
-    """Return broker ids; those that are not on the other side have a style."""
-    ids = [Text(str(broker), "" if broker in others else style) for broker in brokers]
-    return Text("[").append_text(Text(",").join(ids)).append("]")
+def _append_replicas(text: Text, brokers: Sequence[int], others: frozenset[int], style: str) -> None:
+    """Append broker ids; those that are not on the other side have a style."""
+    first = len(text) + 1
+    text.append(f"[{','.join(map(str, brokers))}]")
+    for broker in brokers:
+        last = first + len(str(broker))
+        if broker not in others:
+            text.stylize(style, first, last)
+        first = last + 1
 
 
 def _brokers(brokers: Sequence[BrokerChange]) -> RenderableType:

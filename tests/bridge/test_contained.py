@@ -91,7 +91,7 @@ def test_old_java_is_rejected(jar: Path, tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", encoding="utf-8")
     program.chmod(0o755)
     for home, expected in (
-        (tmp_path, "is Java 11 (needed: a JDK or JRE 17 or newer)"),
+        (tmp_path, "is Java 11; install a JDK 17 or newer"),
         (jar.parent, "has no bin/java"),
     ):
         done = run_command(reference(jar, "Printing"), JAVA_HOME=str(home))

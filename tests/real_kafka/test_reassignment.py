@@ -123,7 +123,7 @@ def test_running_cluster_is_planned_like_the_output_of_the_tools(
     shell = Shell(tmp_path)
     shell.write("topics.txt", cluster.run_tool("TopicCommand", "--describe"))
     shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
-    request = ["--remove-broker", "2", "--topics", "live-orders,live-clicks", "--shuffles", "0"]
+    request = ["--remove-broker", "2", "--topics", "live-orders,live-clicks", "--shuffles", "0", "--quiet"]
     live = ["--bootstrap", cluster.bootstrap_servers, *request]
     result = shell("plan", *live, "--format", "json")
     assert (result.code, result.err) == (0, "")

@@ -43,12 +43,23 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
         highlight=False,
         _environ={},
     )
-    with console.capture() as captured:
-        for part in parts:
+    rendered = []
+    for part in parts:
+        if not colored and isinstance(part, Text) and _fits(part, console.width):
+            rendered.append(f"{part.plain}\n")
+            continue
+        with console.capture() as captured:
             # soft_wrap: text that must not be broken, so that it can be copied, is neither wrapped nor cropped.
             console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
-    shown = captured.get().replace(_JOINT, " ").replace(_BREAK, "")
+        rendered.append(captured.get())
+    shown = "".join(rendered).replace(_JOINT, " ").replace(_BREAK, "")
     return "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
+
+
+def _fits(text: Text, width: int) -> bool:
+    """Return whether rich would print a text as it is, which takes eight times as long."""
+    is_plain = text.justify in (None, "default", "left") and "\t" not in text.plain
+    return is_plain and all(cell_len(line) <= width for line in text.plain.split("\n"))
 
 
 def keep_figures(text: str) -> str:
