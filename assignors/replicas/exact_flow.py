@@ -323,9 +323,10 @@ class ExactFlow:
     fewest leader changes, even leader counts if a broker is down, fewest changes of first followers. Among placements
     with the same movement: even replica counts per topic (up to 200,000 pairs of partitions and brokers), then kept
     leaders, then the hash. Kept replicas keep their positions.
-    Complexity: Three flows over O(P·RF) arcs by cost scaling. Only few arcs to brokers without a replica of the
-    partition are tried. The bound proves that no other arc would help, or else shortest paths in the residual graph do;
-    arcs that might help are added until none does.
+    Complexity: Three flows over O(P·RF) arcs by cost scaling; that of replicas has few partitions if counting proves
+    that the others may stay. Only few arcs to brokers without a replica of the partition are tried. The bound proves
+    that no other arc would help, or else shortest paths in the residual graph do; arcs that might help are added until
+    none does.
     Source: This project. The leader flow follows Pinterest ("Using graph algorithms to optimize Kafka operations, part
     2"), the flows of replicas and of first followers follow Appier, with even counts as demands and changes as costs in
     place of residue nodes. Frank and Murota's theorem shows that "even" is well defined (see `replica_flow`).

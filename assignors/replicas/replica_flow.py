@@ -225,8 +225,8 @@ def _sample(
 
 SAMPLE_SIZE = 4
 """The default number of candidates per sample in the first flow."""
-SAMPLE_SIZE_OF_MISSING = 16
-"""The number of candidates per sample in a flow of the partitions that lack replicas only."""
+SAMPLE_SIZE_OF_FEW = 16
+"""The number of candidates per sample in a flow of few partitions, and of partitions per replica that must move."""
 MAX_DENSE_PAIRS = 200_000
 """The default maximum of pairs of partition and broker that are all candidates and balance the counts per topic."""
 TIE_BREAKING_PAIRS = 1_000_000
@@ -271,7 +271,7 @@ def place(
     placement, with its copied weight and a lower bound.
     """
     search = _Search(problem, weight, max_dense_pairs)
-    if not search.is_dense and (placement := search.placement_of_missing()) is not None:
+    if not search.is_dense and (placement := search.placement_of_few()) is not None:
         return placement
     pairs = search.first_candidates(sample_size)
     arcs, num_samples = 0, sample_size
@@ -308,6 +308,7 @@ class _Search:
     """The data that all flows of one search share.
 
     Attributes:
+        target: shape (A,); the counts of a most even placement, those nearest to the current counts.
         fixed: shape (A,); the replicas on each broker of partitions that are not part of the problem.
         squares: the sum of squared counts of a most even placement, including `fixed`.
         bound: a lower bound on the copied weight.
@@ -321,13 +322,14 @@ class _Search:
         counts = most_even_counts(problem)
         self.count_range = CountRange(int(counts.min()), int(counts.max()))
         self.squares = int((counts**2).sum())
+        self.target = _nearest(problem, counts)
         self.fixed = np.zeros(problem.num_brokers, dtype=np.int64)
         self.is_weighted = weight is not None
         self.weight = np.ones(problem.num_partitions, dtype=np.int64) if weight is None else weight
         self._set_replicas()
         self.bound = int((self.min_added * self.weight).sum())
         if weight is None:
-            self.bound = max(self.bound, min_added_by_counts(problem, self.count_range))
+            self.bound = max(self.bound, min_added_by_counts(problem, self.target))
 
     def _set_replicas(self) -> None:
         self.held = self.problem.held_pairs
@@ -339,28 +341,41 @@ class _Search:
         """Whether all pairs of partition and broker are candidates."""
         return self.problem.num_partitions * self.problem.num_brokers <= self.max_dense_pairs
 
-    def placement_of_missing(self) -> ReplicaPlacement | None:
-        """Return a placement in which only partitions change that must add or remove replicas, if it is optimal.
+    def placement_of_few(self) -> ReplicaPlacement | None:
+        """Return a placement in which few partitions may change, if counting proves that it is optimal, or else None.
 
-        None if it is not proven: other partitions have to make room, or the sample of candidates is too small.
+        These are the partitions that must add or remove replicas, and a sample of those on brokers with too many.
         """
         problem = self.problem
-        is_complete = (self.min_added == 0) & ((problem.held != NO_BROKER).sum(axis=1) == problem.factors)
-        rows = np.flatnonzero(~is_complete)
-        kept = problem.held[is_complete]
-        fixed = np.bincount(kept[kept != NO_BROKER], minlength=problem.num_brokers)
-        if (fixed > self.count_range.most).any() or not len(rows):
+        may_change = self._few()
+        rows = np.flatnonzero(may_change)
+        if len(rows) > problem.num_partitions // 2:
             return None
-        missing = copy(self)
-        missing.problem, missing.weight, missing.fixed = problem.take(rows), self.weight[rows], fixed
-        missing._set_replicas()
-        network = _ReplicaNetwork(missing, missing.sample(SAMPLE_SIZE_OF_MISSING))
-        flows = min_cost_flow(network.arcs, network.supply)
+        kept = problem.held[~may_change]
+        few = copy(self)
+        few.problem, few.weight = problem.take(rows), self.weight[rows]
+        few.fixed = np.bincount(kept[kept != NO_BROKER], minlength=problem.num_brokers)
+        few._set_replicas()
+        network = _ReplicaNetwork(few, few.sample(SAMPLE_SIZE_OF_FEW))
+        flows = min_cost_flow(network.arcs, network.supply) if len(rows) else np.zeros(len(network.arcs.tail), np.int64)
         if flows is None or not network.reaches_bounds(taken := flows[: len(network.pairs)] > 0):
             return None
         placed = rows[network.partition[taken]] * problem.num_brokers + network.broker[taken]
-        kept_pairs = self.held[is_complete[self.held // problem.num_brokers]]
+        kept_pairs = self.held[~may_change[self.held // problem.num_brokers]]
         return self.placement(np.concatenate([kept_pairs, placed]), self.bound)
+
+    def _few(self) -> BoolArray:
+        """Return the partitions that may change in `placement_of_few`, shape (P,)."""
+        problem = self.problem
+        held = problem.held != NO_BROKER
+        chosen = (self.min_added > 0) | (held.sum(axis=1) != problem.factors)
+        wanted = SAMPLE_SIZE_OF_FEW * np.maximum(_counts(problem) - self.target, 0)
+        partition, position = np.nonzero(held & (wanted[problem.held] > 0) & ~chosen[:, None])
+        broker = problem.held[partition, position]
+        order = np.lexsort((problem.partition_hash[partition], broker))
+        rank = np.arange(len(order)) - np.searchsorted(broker[order], broker[order])
+        chosen[partition[order[rank < wanted[broker[order]]]]] = True
+        return chosen
 
     def first_candidates(self, sample_size: int) -> IntArray:
         """Return the candidates of the first flow."""
@@ -371,8 +386,7 @@ class _Search:
         problem = self.problem
         if num_samples >= problem.num_brokers:
             return all_candidates(problem)
-        counts = self.fixed + np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
-        free = np.maximum(self.count_range.most - counts, 0)
+        free = np.maximum(self.target - self.fixed - _counts(problem), 0)
         return sample_candidates(problem, free, self.min_added, num_samples)
 
     def placement(self, pairs: IntArray, bound: int) -> ReplicaPlacement:
@@ -540,12 +554,28 @@ def min_added_replicas(problem: NormalizedProblem) -> IntArray:
     return added
 
 
-def min_added_by_counts(problem: NormalizedProblem, count_range: CountRange) -> int:
-    """Return the minimum number of replicas to add so that every broker's count is within a range."""
-    counts = np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
+def min_added_by_counts(problem: NormalizedProblem, target: IntArray) -> int:
+    """Return the minimum number of replicas to add so that counts are most even.
+
+    `target`, shape (A,): the most even counts that are nearest to the current ones. If the number of replicas in each
+    rack follows from the limits, no other most even counts are nearer. Otherwise, each count is only known to be within
+    the range of all.
+    """
+    counts = _counts(problem)
+    least, most = target, target
+    if (np.minimum(problem.rack_limits[:, None], problem.rack_sizes).sum(axis=1) > problem.factors).any():
+        least, most = np.full_like(target, target.min()), np.full_like(target, target.max())
     increase = int(problem.factors.sum() - counts.sum())
-    return max(
-        int(np.maximum(count_range.least - counts, 0).sum()),
-        int(np.maximum(counts - count_range.most, 0).sum()) + increase,
-        0,
-    )
+    return max(int(np.maximum(least - counts, 0).sum()), int(np.maximum(counts - most, 0).sum()) + increase, 0)
+
+
+def _counts(problem: NormalizedProblem) -> IntArray:
+    """Return the current replica counts of brokers, shape (A,)."""
+    return np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers).astype(np.int64)
+
+
+def _nearest(problem: NormalizedProblem, most_even: IntArray) -> IntArray:
+    """Return the most even counts, in each rack the higher ones on the brokers that have more now."""
+    target = np.empty_like(most_even)
+    target[np.lexsort((_counts(problem), problem.rack))] = most_even[np.lexsort((most_even, problem.rack))]
+    return target

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -81,7 +82,7 @@ def parse_reassignment(text: str) -> tuple[PartitionReassignment, ...]:
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
         raise FormatError(first_line, f"partitions is not a non-empty list; {_COMMAND} requires {_EXAMPLE}")
-    lines = list(entry_lines(text, start))
+    lines = list(entry_lines(text, start, len(entries)))
     if len(lines) < len(entries):
         raise FormatError(first_line, f"partitions is not a list of mappings; {_COMMAND} requires {_EXAMPLE}")
     return tuple(_parse_entries("partitions", entries, lines))
@@ -113,9 +114,16 @@ def reassignment_json(
     return '{"version": 1, "partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 
-def entry_lines(text: str, start: int) -> Iterator[int]:
-    """Yield the line numbers of the mappings one level inside the JSON object that starts at `start`."""
+def entry_lines(text: str, start: int, count: int) -> Iterator[int]:
+    """Yield the line numbers of the mappings one level inside the JSON object that starts at `start`.
+
+    `count`: how many values are there, mappings or not; if there are as many braces, no token needs to be looked at.
+    """
     depth, line, position = 0, text.count("\n", 0, start) + 1, start
+    if text.count("{", start) == count + 1:
+        lines = enumerate(text[start:].split("\n"), line)
+        yield from islice((number for number, entries in lines for _ in range(entries.count("{"))), 1, None)
+        return
     for token in _TOKEN.finditer(text, start):
         line += text.count("\n", position, token.start())
         position = token.start()
@@ -222,7 +230,7 @@ def parse_topics_to_move(text: str) -> tuple[ListedTopic, ...]:
     entries = content.get("topics")
     if not isinstance(entries, list) or not entries:
         raise FormatError(first_line, f"topics is not a non-empty list; {_OPTION} requires {_TOPICS_EXAMPLE}")
-    lines = list(entry_lines(text, start))
+    lines = list(entry_lines(text, start, len(entries)))
     return _parse_topics(entries, lines if len(lines) == len(entries) else [first_line] * len(entries))
 
 
