@@ -39,7 +39,7 @@ PROBLEMS = 5_000
 ATTEMPTS = 2
 
 REAL_KAFKA = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("tests/real_kafka/test_*.py"))
-"""Files of tests that start a cluster: each is a step, with the machine to itself."""
+"""Files of tests that start a cluster. Every file is a step, with the machine to itself."""
 
 STEPS: Mapping[str, Sequence[str]] = {
     "lint": ("lint",),

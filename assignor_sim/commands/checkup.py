@@ -199,7 +199,7 @@ def _import(
 
 
 def _first_answer() -> Callable[[ReportCard], None]:
-    """Return a function that prints the first report card to standard error, so that nobody waits for the search."""
+    """Return a function that prints the first report card to standard error, before the search."""
 
     def show(card: ReportCard) -> None:
         from reports.render.checkup import first_card

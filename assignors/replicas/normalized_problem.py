@@ -91,7 +91,7 @@ class NormalizedProblem:
         )
 
     def take(self, rows: IntArray) -> NormalizedProblem:
-        """Return the problem of these partitions, in ascending order."""
+        """Return the problem of some partitions, whose rows ascend."""
         return NormalizedProblem(
             replace(self.canonical, state=self.canonical.state.take(rows), rows=self.canonical.rows[rows]),
             self.brokers,

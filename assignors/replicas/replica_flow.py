@@ -344,7 +344,7 @@ class _Search:
     def placement_of_few(self) -> ReplicaPlacement | None:
         """Return a placement in which few partitions may change, if counting proves that it is optimal, or else None.
 
-        These are the partitions that must add or remove replicas, and a sample of those on brokers with too many.
+        These are the partitions that must add or remove replicas, and a sample of the partitions on brokers with too many.
         """
         problem = self.problem
         may_change = self._few()
