@@ -344,7 +344,7 @@ class _Search:
     def placement_of_few(self) -> ReplicaPlacement | None:
         """Return a placement in which few partitions may change, if counting proves that it is optimal, or else None.
 
-        These are the partitions that must add or remove replicas, and a sample of the partitions on brokers with too many.
+        These must add or remove replicas, or are in a sample of the partitions on brokers with too many replicas.
         """
         problem = self.problem
         may_change = self._few()
@@ -368,7 +368,7 @@ class _Search:
         """Return the partitions that may change in `placement_of_few`, shape (P,)."""
         problem = self.problem
         held = problem.held != NO_BROKER
-        chosen = (self.min_added > 0) | (held.sum(axis=1) != problem.factors)
+        chosen: BoolArray = (self.min_added > 0) | (held.sum(axis=1) != problem.factors)
         wanted = SAMPLE_SIZE_OF_FEW * np.maximum(_counts(problem) - self.target, 0)
         partition, position = np.nonzero(held & (wanted[problem.held] > 0) & ~chosen[:, None])
         broker = problem.held[partition, position]
