@@ -69,13 +69,13 @@ def test_situations_are_as_predicted_before_and_after(
 
 def test_weaknesses_are_gone_afterwards(advice: Mapping[str, RolledOutAdvice]) -> None:
     assert advice["orders"].cross_rack_partitions[0] > advice["orders"].cross_rack_partitions[1] == 0
-    joins = [next(step for step in steps if step.step.endswith("joins")) for steps in _phases(advice["stock"])]
-    before_ms, after_ms = (step.outcome.converged_ms for step in joins)
-    assert before_ms is not None
-    assert after_ms is not None
-    assert before_ms - after_ms > 45_000
     crashes = [next(step for step in steps if step.step.endswith("crashes")) for steps in _phases(advice["stock"])]
-    assert all(step.outcome.active_moves for step in crashes)
+    before, after = (step.outcome for step in crashes)
+    assert min(before.active_moves, after.active_moves) > 0
+    assert before.restored_bytes > 10 * after.restored_bytes
+    assert before.converged_ms is not None
+    assert after.converged_ms is not None
+    assert after.converged_ms < before.converged_ms / 2
 
 
 def _phases(advice: RolledOutAdvice) -> tuple[Sequence[Confirmation], Sequence[Confirmation]]:
