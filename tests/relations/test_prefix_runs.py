@@ -148,8 +148,9 @@ def test_steady_state_bytes_are_rate_times_duration(world: World, assignor: Task
 
 def check_steady_state(world: World, assignor: TaskAssignor) -> None:
     """Check the figures that one more minute adds to a run that ends in a steady state, at the usual traffic."""
-    events = (*world.disturbances, TrafficChange(DURATION_MS - MINUTE, 1.0))
-    world = dataclasses.replace(world, disturbances=events)
+    last = TrafficChange(DURATION_MS - MINUTE, 1.0)
+    others = [event for event in world.disturbances if not isinstance(event, TrafficChange) or event.at_ms < last.at_ms]
+    world = dataclasses.replace(world, disturbances=(*others, last))
     restored = RestoredBytes()
     short = run(world, assignor, restored)
     more = dataclasses.replace(world, duration_ms=world.duration_ms + MINUTE)
