@@ -84,8 +84,10 @@ def _traffic_at(world: World, at_ms: int) -> tuple[float, int | None]:
 
 def with_unused_parts(world: World) -> World:
     """Add brokers without replicas of the application, a topic that it does not use, and a client that never starts."""
-    # In a rack of their own: a rack without other brokers that are up would have an outage with them only.
-    brokers = (*world.cluster.brokers, Broker(98, "unused"), Broker(99, "unused"))
+    # The outage of a rack whose brokers are all down is listed only if there is an unused broker, which it ends.
+    has_outage = any(isinstance(event, RackOutage) for event in world.disturbances)
+    racks = ("unused", "unused") if has_outage else ("az1", "az2")
+    brokers = (*world.cluster.brokers, *map(Broker, (98, 99), racks))
     unused_topic = Topic("unused-topic", ((98, 99), (99,)), (98, 99), (50_000, 9_000), (7_000_000, 0))
     topics = {"unused-topic": unused_topic, **world.cluster.topics}
     return dataclasses.replace(
