@@ -13,6 +13,7 @@ import numpy as np
 from assignors.model.columns import NO_RACK, IntArray, distinct
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import PlanRequest, ReplicaAssignor
+from assignors.replicas.plan_evaluation import NUM_ORDERS
 from assignors.replicas.planning import PlanError, check_request
 from assignors.replicas.registry import load, make
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
@@ -136,10 +137,8 @@ def _read_constraints(file: Path) -> tuple[str, ...]:
 MAX_ORDERS = 1_000
 """Maximum number of input orders; every strategy runs in all of them."""
 
-NUM_ORDERS = 20
-"""The default number of input orders of up to `MAX_REORDERED` partitions in all orders together; at least 2."""
-
 MAX_REORDERED = 200_000
+"""The maximum number of partitions in all input orders together, by default; at least 2 orders are tested."""
 
 
 @dataclass(frozen=True, slots=True)
