@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.errors import ConfigError, IllegalStateError
-from assignors.model.columns import NO_RACK, Ragged
+from assignors.model.columns import NO_RACK, Ragged, distinct, is_among
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
@@ -140,3 +140,10 @@ def test_strategies_have_their_kip_925_names() -> None:
     assert RackAwareStrategy.parse("balanced_min_cost") is RackAwareStrategy.BALANCE_SUBTOPOLOGY
     with pytest.raises(ConfigError, match="'cheap' is not a rack"):
         RackAwareStrategy.parse("cheap")
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 9)), st.lists(st.integers(0, 9)))
+def test_distinct_values_and_membership_are_those_of_numpy(numbers: list[int], others: list[int]) -> None:
+    values, known = np.array(numbers, dtype=np.int64), np.array(others, dtype=np.int64)
+    assert distinct(values).tolist() == np.unique(values).tolist()
+    assert is_among(values, distinct(known)).tolist() == np.isin(values, known).tolist()
