@@ -5,6 +5,9 @@ Usage: python -m tools.certify [--only STEP]… [--seed N]
 The last results of each step are in docs/reference/certification.json, with the commit. A step that passed is not run
 again until a file that it may read differs, so the same command continues an interrupted certification, and --only
 repeats the steps that a change concerns. A step that fails is run once more, and the page has both results.
+
+A comparison with a released Kafka reads the modules that it imports, the assignors, which it loads by name, and
+`COMPARED`; other steps may read every file.
 """
 
 from __future__ import annotations
@@ -20,7 +23,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+
+import grimp
 
 from assignor_sim.text_files import write_text
 from assignors.kafka_releases import BROKERS, CLIENTS
@@ -34,6 +40,28 @@ DOCUMENTS = (":!docs", ":!changes")
 """Files, as exceptions for git, that no step reads, and that only `READS_DOCUMENTS` read."""
 
 READS_DOCUMENTS = ("lint", "docs-build", "test", "test-answers")
+
+COMPARISONS = {
+    "parity": "tools.kafka_oracle",
+    "parity-brokers": "tools.kafka_group_oracle",
+    "parity-consumers": "tools.kafka_consumer_oracle",
+    "parity-groups": "tests.group_histories",
+    "kafka-tests": "tests.kafka_tests",
+}
+"""Packages of the comparisons with a released Kafka, by target of make."""
+
+COMPARED = (
+    "assignors",
+    ":!assignors/replicas",
+    "bridge",
+    "tools/java.py",
+    "Makefile",
+    "pyproject.toml",
+    "requirements.lock",
+)
+"""Files that comparisons read beside modules that they import. None is about replicas of partitions."""
+
+PACKAGES = ("assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator", "tests", "tools")
 
 PROBLEMS = 5_000
 ATTEMPTS = 2
@@ -166,8 +194,25 @@ def head() -> str:
 
 def is_current(commit: str, step: str) -> bool:
     """Return whether the files that a step may read are those of a commit."""
-    unread = OWN_FILES if step in READS_DOCUMENTS else (*OWN_FILES, *DOCUMENTS)
-    return _git("diff", "--quiet", commit, "--", ".", *unread).returncode == 0
+    package = COMPARISONS.get(STEPS[step][0])
+    if package is not None:
+        read = (*modules_read(package), *COMPARED)
+    else:
+        read = (".", *OWN_FILES, *(() if step in READS_DOCUMENTS else DOCUMENTS))
+    return _git("diff", "--quiet", commit, "--", *read).returncode == 0
+
+
+@cache
+def modules_read(package: str) -> tuple[str, ...]:
+    """Return the files of a package, and of the modules that it imports, directly or not.
+
+    If none of them has changed since a commit, there were no others at that commit.
+    """
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    own = {module for module in graph.modules if f"{module}.".startswith(f"{package}.")}
+    imported = {name for module in own for name in graph.find_upstream_modules(module)}
+    paths = sorted(name.replace(".", "/") for name in imported - own)
+    return (package.replace(".", "/"), *(file for path in paths for file in (f"{path}.py", f"{path}/__init__.py")))
 
 
 def stored_attempts() -> list[Attempt]:

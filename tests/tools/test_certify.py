@@ -72,7 +72,15 @@ def test_step_that_passed_with_other_files_runs_again(page: Path, monkeypatch: p
     [
         ("docs/page.md", "parity 4.4", True),
         ("docs/page.md", "test-answers", False),
-        ("simulator/group.py", "parity 4.4", False),
+        ("simulator/group.py", "test-spark", False),
+        ("assignors/tasks/sticky.py", "parity 4.4", False),
+        ("bridge/src/server/Server.java", "parity-brokers 4.4", False),
+        ("simulator/group/classic_coordinator.py", "parity-groups", False),
+        ("tests/group_histories/histories.json", "parity-groups", False),
+        ("simulator/plurals.py", "parity-consumers 4.4", False),
+        ("assignors/replicas/exact_flow.py", "parity 4.4", True),
+        ("reports/analysis/metrics.py", "kafka-tests", True),
+        ("tests/group_histories/histories.json", "parity 4.4", True),
         ("docs/reference/certification.json", "test-answers", True),
     ],
 )
