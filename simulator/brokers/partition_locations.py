@@ -96,7 +96,7 @@ class ClusterMetadata:
         self._in_sync: BoolArray = np.asarray(self._replicas != NO_BROKER)
         topic_of_row = [topics[name.topic] for name in layout.partitions]
         for row, (topic, name) in enumerate(zip(topic_of_row, layout.partitions, strict=True)):
-            if topic.in_sync:
+            if topic.in_sync and not set(topic.replicas[name.partition]).issubset(topic.in_sync[name.partition]):
                 self._in_sync[row] &= np.isin(self._replicas[row], self._rows(topic.in_sync[name.partition]))
         self._min_in_sync: IntArray = np.array([topic.min_insync_replicas for topic in topic_of_row], dtype=np.int64)
         leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]

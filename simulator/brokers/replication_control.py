@@ -309,8 +309,9 @@ class ReplicationControl:
         rows = slice(self._offsets[topic.name], self._offsets[topic.name] + topic.num_partitions)
         self.leader[rows] = [self._row_of_broker.get(leader, NO_BROKER) for leader in topic.leaders]
         self._min_in_sync[rows], self._unclean[rows] = topic.min_insync_replicas, topic.unclean_leader_election
-        for row, in_sync in enumerate(topic.in_sync, rows.start):
-            self.in_sync[row] &= np.isin(self.replicas[row], self.rows_of(in_sync))
+        for row, (in_sync, replicas) in enumerate(zip(topic.in_sync, topic.replicas, strict=False), rows.start):
+            if not set(replicas).issubset(in_sync):
+                self.in_sync[row] &= np.isin(self.replicas[row], self.rows_of(in_sync))
 
     def _set_row(self, row: int, replicas: Sequence[int], keeps: Sequence[str] = ()) -> None:
         """Set the replicas of a partition without a reassignment; those that stay keep the values of some arrays."""
