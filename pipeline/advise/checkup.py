@@ -7,7 +7,8 @@ only if the time is limited. A setting is recommended only if no area has a wors
 search did not use at least one area is significantly better.
 
 Complexity: situations times settings times `SEARCH_SEEDS` runs; a setting that some situations rule out is not run in
-the others.
+the others, and the longest situation, if it decides no grade of the current setting, is run with those settings only
+that the report is about.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ SEARCH_SEEDS: Final = 2
 _GAIN: Final = 0.1
 """Smallest gain of the sum of positions for which a change is kept."""
 
+_LONG: Final = 0.2
+"""Share of all rebalances from which on a situation is too long for each setting."""
+
 
 class GradeEvaluator(Evaluator[Setting, ReportCard]):
     """Evaluates settings by grades over situations. `program`: the situations, settings and areas."""
@@ -68,23 +72,47 @@ class GradeEvaluator(Evaluator[Setting, ReportCard]):
         text, is_migration = program.describe(setting), program.is_migration(setting)
         return report_card(text, runs, program.areas, is_migration=is_migration, is_partial=is_partial)
 
+    def rebalances(self, setting: Setting, seeds: Sequence[int]) -> dict[str, int]:
+        """Return the rebalances of a valid setting in each situation, with all seeds together."""
+        [runs] = self.run([setting], seeds)
+        assert runs is not None
+        return {key: sum(run[key].metrics["rebalances"] for run in runs) for key in self.situations}
+
+    def deciding(self, seeds: Sequence[int]) -> tuple[str, ...]:
+        """Return the situations of the search: all but the longest, if no figure of today's report card is from it."""
+        today = self.program.today
+        rebalances = self.rebalances(today, seeds)
+        longest = max(self.situations, key=rebalances.__getitem__)
+        others = tuple(key for key in self.situations if key != longest)
+        cards = [self.evaluate([today], seeds, situations)[today] for situations in (others, None)]
+        is_short = rebalances[longest] < _LONG * sum(rebalances.values())
+        return self.situations if is_short or cards[0].areas != cards[1].areas else others
+
 
 class _SettingSearch(Generic[Setting]):
     """Searches for the setting with the lowest sum of positions whose grades are nowhere worse than today's.
 
     Attributes:
         ranked: the settings that are better than the current one, the best first.
-        single: the report cards of the settings with a single change.
+        single: the report cards of the settings with a single change that were run in all situations of the search.
         is_cut: whether it was over before all settings were tried.
     """
 
-    def __init__(self, evaluator: GradeEvaluator[Setting], seeds: Sequence[int], is_over: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        evaluator: GradeEvaluator[Setting],
+        seeds: Sequence[int],
+        situations: Sequence[str],
+        is_over: Callable[[], bool],
+    ) -> None:
         self._evaluator, self._program, self._seeds, self._is_over = evaluator, evaluator.program, seeds, is_over
+        self._situations = situations
         self._today = evaluator.program.today
-        self._reference = evaluator.evaluate([self._today], seeds)[self._today]
-        self._cards = evaluator.assessments
+        self._reference = evaluator.evaluate([self._today], seeds, situations)[self._today]
+        self._cards = {self._today: self._reference}
+        self._complete = {self._today}
         self._stages = self._in_stages(self._reference)
-        self.single: list[ReportCard] = []
+        self.single: dict[Setting, ReportCard] = {}
         self.is_cut = False
         self.ranked = self._search()
 
@@ -93,10 +121,9 @@ class _SettingSearch(Generic[Setting]):
         changes = list(dict.fromkeys(self._program.single_changes()))
         begin(f"trying {len(changes)} changes of the current setting")
         self._grade(changes, self._is_notable)
-        single = [setting for setting in cards if setting != today]
-        self.single = [cards[setting] for setting in single]
+        self.single = {setting: cards[setting] for setting in cards if setting in self._complete - {today}}
         helping = sorted(
-            (one for one in single if self._can_help(one) and self._gain(one, today) >= _GAIN),
+            (one for one in self.single if self._can_help(one) and self._gain(one, today) >= _GAIN),
             key=lambda one: cards[one].total,
         )
         begin(f"combining {len(helping)} changes that help")
@@ -117,11 +144,9 @@ class _SettingSearch(Generic[Setting]):
     def _in_stages(self, card: ReportCard) -> list[list[str]]:
         """Return the situations that decide a report card, and then the others, one by one, the shortest run first."""
         deciding = {graded.situation for graded in card.areas}
-        [runs] = self._evaluator.run([self._today], self._seeds)
-        assert runs is not None
-        others = [key for key in self._evaluator.situations if key not in deciding]
-        others.sort(key=lambda key: sum(run[key].metrics["rebalances"] for run in runs))
-        return [[key for key in self._evaluator.situations if key in deciding], *([key] for key in others)]
+        rebalances = self._evaluator.rebalances(self._today, self._seeds)
+        others = sorted((key for key in self._situations if key not in deciding), key=rebalances.__getitem__)
+        return [[key for key in self._situations if key in deciding], *([key] for key in others)]
 
     def _grade(self, settings: Sequence[Setting], is_promising: Callable[[ReportCard], bool]) -> None:
         """Grade settings stage by stage, as long as they are promising.
@@ -142,7 +167,9 @@ class _SettingSearch(Generic[Setting]):
             self.is_cut = True
             return []
         seen = [key for stage in self._stages[:number] for key in stage]
-        cards = self._evaluator.evaluate(settings, self._seeds, seen if number < len(self._stages) else None)
+        cards = self._evaluator.evaluate(settings, self._seeds, seen)
+        self._cards |= cards
+        self._complete.update(cards if number == len(self._stages) else ())
         return [setting for setting, card in cards.items() if is_promising(card)]
 
     def _is_notable(self, card: ReportCard) -> bool:
@@ -161,9 +188,8 @@ class _SettingSearch(Generic[Setting]):
         return card.total - self._cards[best].total < _GAIN and not card.is_worse_than(self._reference)
 
     def _can_help(self, setting: Setting) -> bool:
-        """Return whether a setting was run in all situations, and needs no migration."""
-        card = self._cards.get(setting)
-        return card is not None and not card.is_partial and not card.is_migration
+        """Return whether a setting was run in all situations of the search, and needs no migration."""
+        return setting in self._complete and not self._cards[setting].is_migration
 
     def _is_allowed(self, setting: Setting) -> bool:
         """Return whether a setting can help, and has no worse grade."""
@@ -255,31 +281,36 @@ def _run(
         raise RecommendError(f"{scenario.name}: {evaluator.why_invalid(program.today)}")
     on_first(first[program.today])
     is_over = never if time_left is None else lambda: time_left() < _SHARE_OF_COMPARISON
-    search = _SettingSearch(evaluator, drawn[:SEARCH_SEEDS], is_over)
-    seeds = evaluator.fresh_seeds(request.seeds)
-    run_requests.begin(f"comparing with {request.seeds} fresh seeds")
+    search_seeds, seeds = drawn[:SEARCH_SEEDS], evaluator.fresh_seeds(request.seeds)
+    situations = evaluator.deciding(search_seeds)
+    search = _SettingSearch(evaluator, search_seeds, situations, is_over)
+    run_requests.begin(comparing := f"comparing with {request.seeds} fresh seeds")
     finalists = [program.today, *search.ranked[:1]]
     if time_left is not None:
         seeds = _seeds_in_time(evaluator, finalists, seeds, time_left)
     before, *_ = evaluator.run(finalists, seeds)
     assert before is not None
     card = evaluator.assess(program.today, before)
-    chosen, best, after = None, card, before
-    gains: tuple[MetricChange, ...] = ()
-    for candidate in search.ranked[:_FINALISTS]:
-        [runs] = evaluator.run([candidate], seeds)
-        if runs is None:
-            continue
-        compared = area_gains(program.areas, before, runs)
-        graded = evaluator.assess(candidate, runs)
-        if any(gain.direction < 0 for gain in compared) and not graded.is_worse_than(card):
-            chosen, best, after, gains = candidate, graded, runs, compared
-            break
+    chosen = _first_better(evaluator, search.ranked, seeds, before, card)
+    if chosen is None and search.ranked and situations != evaluator.situations:
+        # Perhaps the situation without which the search took place excludes them, but not the next best.
+        search = _SettingSearch(evaluator, search_seeds, evaluator.situations, is_over)
+        run_requests.begin(comparing)
+        chosen = _first_better(evaluator, search.ranked, seeds, before, card)
     rollout = None
     if chosen is not None:
         run_requests.begin("simulating the rollout")
-        rollout = program.rollout(chosen, card, best, run_requests, seeds)
+        rollout = program.rollout(chosen.setting, card, chosen.card, run_requests, seeds)
     titles = {situation.key: situation.title for situation in program.situations}
+    run_requests.begin("running the changes that help in all situations")
+    setting_of = {id(single): setting for setting, single in search.single.items()}
+
+    def complete(single: ReportCard) -> ReportCard:
+        setting = setting_of[id(single)]
+        return evaluator.evaluate([setting], search_seeds)[setting]
+
+    found = findings(card, list(search.single.values()), titles, program.evidence(before), complete)
+    evaluator.evaluate([program.today], search_seeds)
     return CheckupReport(
         subject=program.subject,
         application=scenario.blueprint.application.id,
@@ -288,14 +319,20 @@ def _run(
         facts=program.facts(),
         verdict="recommended" if chosen is not None else "out_of_time" if search.is_cut else "already_best",
         today=card,
-        recommended=None if chosen is None else best,
-        changes=() if chosen is None else program.changes(chosen),
-        gains=gains,
+        recommended=None if chosen is None else chosen.card,
+        changes=() if chosen is None else program.changes(chosen.setting),
+        gains=() if chosen is None else chosen.gains,
         situations=tuple(
-            situation_figures(key, title, program.shown_metrics.get(key, program.other_metrics), before, after)
+            situation_figures(
+                key,
+                title,
+                program.shown_metrics.get(key, program.other_metrics),
+                before,
+                before if chosen is None else chosen.runs,
+            )
             for key, title in titles.items()
         ),
-        findings=findings(card, search.single, titles, program.evidence(before)),
+        findings=found,
         rollout=rollout,
         cards=tuple(sorted(evaluator.assessments.values(), key=lambda one: one.total)),
         left_out=tuple((one.title, one.reason) for one in program.left_out),
@@ -304,6 +341,34 @@ def _run(
         seeds=len(seeds),
         runs=evaluator.runs,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BetterSetting(Generic[Setting]):
+    """A setting that is better than the current one with fresh seeds: its runs, grades and gains."""
+
+    setting: Setting
+    runs: SettingRuns
+    card: ReportCard
+    gains: tuple[MetricChange, ...]
+
+
+def _first_better(
+    evaluator: GradeEvaluator[Setting],
+    ranked: Sequence[Setting],
+    seeds: Sequence[int],
+    before: SettingRuns,
+    today: ReportCard,
+) -> _BetterSetting[Setting] | None:
+    """Return the first finalist with a significant gain and without a worse grade; None if there is none."""
+    for setting in ranked[:_FINALISTS]:
+        [runs] = evaluator.run([setting], seeds)
+        if runs is None:
+            continue
+        gains, card = area_gains(evaluator.program.areas, before, runs), evaluator.assess(setting, runs)
+        if any(gain.direction < 0 for gain in gains) and not card.is_worse_than(today):
+            return _BetterSetting(setting, runs, card, gains)
+    return None
 
 
 def never() -> bool:

@@ -68,8 +68,9 @@ class Evaluator(ABC, Generic[Setting, Assessment]):
         self, settings: Sequence[Setting], seeds: Sequence[int], situations: Sequence[str] | None = None
     ) -> dict[Setting, Assessment]:
         """Run settings with seeds in some situations, by default in all, and assess those that are valid."""
+        is_partial = situations is not None and len(situations) < len(self.situations)
         assessed = {
-            setting: self.assess(setting, runs, is_partial=situations is not None)
+            setting: self.assess(setting, runs, is_partial=is_partial)
             for setting, runs in zip(settings, self.run(settings, seeds, situations), strict=True)
             if runs is not None
         }
@@ -195,7 +196,8 @@ def _load(text: str, name: str, folder: Path | None) -> Scenario:
 
 def _run(scenario: Scenario, seed: int, request: SituationRequest) -> SituationRun:
     spec = scenario.assignors[0]
-    trace = run(scenario, spec, seed, RunOptions(max_rebalances=MAX_REBALANCES))
+    # No grade and no figure of a report is about the cost of assignments.
+    trace = run(scenario, spec, seed, RunOptions(appraise=False, max_rebalances=MAX_REBALANCES))
     row = tabulate_run(trace, spec.label, seed)
     blueprint, protocol = scenario.blueprint, scenario.protocol_of(spec)
     group = blueprint.group_configs[protocol]

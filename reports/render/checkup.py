@@ -44,8 +44,8 @@ _EMPHASES: Final[dict[str | None, Emphasis]] = {"A": "good", "B": "good", "C": "
 _MAX_WORSE: Final = 4
 _SETTING_NOTE: Final = (
     "Means over the seeds of the search, the best first. A setting marked as a migration needs another group protocol, "
-    "and is compared, but never recommended. A screened setting ran only in the situations that decide the current "
-    "grades, which were enough to rule it out: its other figures may be higher."
+    "and is compared, but never recommended. A screened setting ran in some situations only, such as those that decide "
+    "the current grades: figures of others may be higher."
 )
 
 

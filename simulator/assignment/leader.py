@@ -192,7 +192,7 @@ class Decision:
     Attributes:
         members: shape (C,); the client of each process in the assignment, by process id.
         costs: Kafka's own costs of the assignment.
-        appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
+        appraisal: the cost of the assignment and its lower bound; None if racks are unknown, or if the run is without.
         measures: the figures of the assignment.
         followup_delay_ms: delay of the requested follow-up rebalance; None if none is requested.
         leader_compute_ms: time that Kafka's leader would need to compute it.
@@ -284,14 +284,16 @@ class Leader:
         weights: Weights,
         *,
         upgraded: Mapping[str, TaskAssignor],
+        appraises: bool,
         prove: float | None,
         explain: ExplanationRequest | None,
     ) -> None:
         """Create the leader of a group.
 
         `weights`: the default costs of the assignor; `upgraded`: the assignors of other releases, as in
-        `simulator.processes.simulation.simulate`; `prove`: time limit in seconds for proving the minimum cost of an
-        assignment, None for its lower bound only; `explain`: which moves to explain, None for none.
+        `simulator.processes.simulation.simulate`; `appraises` says whether to compute the cost of each assignment and
+        its lower bound; `prove`: time limit in seconds for proving the minimum cost of an assignment, None for its
+        lower bound only; `explain`: which moves to explain, None for none.
         """
         self._speed = world.application.group_configs.leader_speed
         self._leads_classic_group = world.application.group_configs.protocol is GroupProtocol.CLASSIC
@@ -303,7 +305,7 @@ class Leader:
         self._weights = weights
         self._prove = prove
         self._explain = explain
-        self._appraiser = Appraiser()
+        self._appraiser = Appraiser() if appraises else None
         self._last_measured: MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self.has_failed = False
@@ -347,7 +349,7 @@ class Leader:
             members=rows,
             target=assignment,
             costs=figures.costs,
-            appraisal=self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies),
+            appraisal=self._appraise(state, columns, previous_copies),
             measures=figures.measures,
             followup_delay_ms=followup_delay_ms,
             leader_compute_ms=0.0,
@@ -471,7 +473,7 @@ class Leader:
             members=processes.clients,
             target=target.with_rows_as_clients(processes.clients_of_former, processes.num_clients),
             costs=figures.costs,
-            appraisal=self._appraise(state, computed.columns, previous_copies),
+            appraisal=self._appraise(state, computed.columns, previous_copies, self._prove),
             measures=figures.measures,
             followup_delay_ms=computed.columns.followup_rebalance_delay_ms,
             leader_compute_ms=computed.leader_compute_ms,
@@ -554,11 +556,17 @@ class Leader:
         )
 
     def _appraise(
-        self, state: ApplicationState, columns: AssignmentColumns, previous_copies: tuple[BoolArray, BoolArray]
+        self,
+        state: ApplicationState,
+        columns: AssignmentColumns,
+        previous_copies: tuple[BoolArray, BoolArray],
+        prove: float | None = None,
     ) -> CostAndBound | None:
-        if self._prove is None:
-            return self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies)
-        return prove_bound(state, columns, self._weights_for(state), self._prove)
+        if prove is not None:
+            return prove_bound(state, columns, self._weights_for(state), prove)
+        if self._appraiser is None:
+            return None
+        return self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies)
 
     def _weights_for(self, state: ApplicationState) -> Weights:
         return self._weights.configured(state.assignment_configs)

@@ -29,6 +29,7 @@ class RunOptions:
 
     Attributes:
         capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
+        appraise: whether to compute the cost of each assignment and its lower bound (`Round.appraisal`).
         prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound in
             `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain (`Round.explanation`).
@@ -42,6 +43,7 @@ class RunOptions:
     """
 
     capture: bool = False
+    appraise: bool = True
     prove: float | None = None
     explain: ExplanationRequest | None = None
     observe: Observer | None = None

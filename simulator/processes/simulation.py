@@ -256,6 +256,7 @@ class Simulation:
             assignor,
             weights,
             upgraded=upgraded,
+            appraises=options.appraise,
             prove=options.prove,
             explain=options.explain,
         )

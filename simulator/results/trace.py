@@ -90,7 +90,7 @@ class Round:
         followup_delay_ms: delay of the follow-up rebalance that the assignor requested; None if it did not.
         leader_compute_ms: time that Kafka's leader would need to compute the assignment.
         costs: Kafka's own costs of the assignment.
-        appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
+        appraisal: the cost of the assignment and its lower bound; None if racks are unknown, or if the run is without.
         measures: the figures of the assignment.
         steady_state: bytes per second once every task runs and every standby keeps up, with the leaders and replicas at
             the start of the round; with those at its end if it is the last or reassigned partitions moved in it.

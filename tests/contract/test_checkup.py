@@ -18,6 +18,7 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
+from pipeline.advise import checkup
 from pipeline.advise.checkup import (
     FIRST_SEEDS,
     SEARCH_SEEDS,
@@ -55,6 +56,7 @@ price: aws
 TINY = SMALL.replace("partitions: 6", "partitions: 2").replace(
     "count: 3, racks: [az1, az2, az3], threads: 2", "count: 2"
 )
+LARGE_STATE = SMALL.replace("6 GB", "40 GB").replace("id: small", "id: small\n  configs: {num.standby.replicas: 1}")
 FIRST = 1 + FIRST_SEEDS + SEARCH_SEEDS
 """The first seed of the comparison."""
 
@@ -75,6 +77,28 @@ def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
     text = f"{SMALL}events:\n  - {event}\nduration: 12h\n".replace("id: small", f"id: small\n  configs: {{{configs}}}")
     trace = run(loads(text), "high_availability", seed)
     return dict(tabulate(trace, "a", seed)["runs"].to_pylist()[0])
+
+
+@pytest.mark.parametrize("text", [TINY, pytest.param(LARGE_STATE, marks=pytest.mark.slow)])
+def test_search_without_the_longest_situation_has_the_same_answer(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = CheckupRequest(loads(text), None, 1, SEEDS)
+    monkeypatch.setattr(checkup, "_LONG", 2.0)  # No situation has more than all rebalances.
+    whole = run_checkup(request, run_here)
+    monkeypatch.setattr(checkup, "_LONG", 0.0)
+    without = run_checkup(request, run_here)
+    assert without.runs < whole.runs
+    assert replace(without, runs=whole.runs, cards=whole.cards) == whole
+
+    compare, compared = checkup._first_better, list[Any]()
+
+    def reject_first(evaluator: Any, ranked: Sequence[Any], *others: Any) -> Any:
+        compared.append(ranked)
+        return None if len(compared) == 1 else compare(evaluator, ranked, *others)
+
+    monkeypatch.setattr(checkup, "_first_better", reject_first)
+    again = run_checkup(request, run_here)
+    assert replace(again, runs=whole.runs, cards=whole.cards) == whole
+    assert len(compared) == 2
 
 
 @pytest.mark.slow

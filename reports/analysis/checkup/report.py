@@ -6,7 +6,7 @@ A stored checkup (`checkup.lock`) is compared with a new one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
@@ -304,12 +304,16 @@ _GOOD: Final = "A"
 
 
 def findings(
-    today: ReportCard, cards: Sequence[ReportCard], titles: Mapping[str, str], evidence: Mapping[str, str]
+    today: ReportCard,
+    cards: Sequence[ReportCard],
+    titles: Mapping[str, str],
+    evidence: Mapping[str, str],
+    complete: Callable[[ReportCard], ReportCard],
 ) -> tuple[CheckupFinding, ...]:
     """Return the findings that matter most: the worst grades first, then those that a change improves most.
 
     `today`: report card of the current setting; `cards`: report cards of settings with one change, over at least one
-    seed; `evidence`: further figures of areas.
+    seed; `evidence`: further figures of areas; `complete`: returns one of the cards over all situations.
     """
     found = []
     for graded in today.areas:
@@ -319,19 +323,27 @@ def findings(
         gain = 0.0 if helping is None else graded.position - helping.graded(graded.area).position
         found.append((-int(graded.position), -gain, graded, helping))
     ranked = sorted(found, key=lambda one: one[:2])[:MAX_FINDINGS]
-    return tuple(_finding(graded, helping, titles, evidence) for _, _, graded, helping in ranked)
+    whole = [(graded, None if helping is None else complete(helping)) for _, _, graded, helping in ranked]
+    return tuple(
+        _finding(graded, helping if helping is not None and _helps(helping, graded) else None, titles, evidence)
+        for graded, helping in whole
+    )
 
 
 def _helping(graded: GradedArea, cards: Sequence[ReportCard]) -> ReportCard | None:
     """Return the setting that improves an area most, without a migration if one does; None if none does."""
     for is_migration in (False, True):
-        full = [card for card in cards if card.is_migration is is_migration and not card.is_partial]
-        best = min(full, key=lambda card: card.graded(graded.area).position, default=None)
-        if best is None or best.graded(graded.area).value is None:
-            continue
-        if graded.position - best.graded(graded.area).position >= NOTICEABLE:
+        same = [card for card in cards if card.is_migration is is_migration]
+        best = min(same, key=lambda card: card.graded(graded.area).position, default=None)
+        if best is not None and _helps(best, graded):
             return best
     return None
+
+
+def _helps(card: ReportCard, graded: GradedArea) -> bool:
+    """Return whether a setting improves an area noticeably."""
+    after = card.graded(graded.area)
+    return after.value is not None and graded.position - after.position >= NOTICEABLE
 
 
 def _finding(
