@@ -306,11 +306,13 @@ def _run(
     setting_of = {id(single): setting for setting, single in search.single.items()}
 
     def complete(single: ReportCard) -> ReportCard:
+        if time_left is not None and time_left() <= 0:
+            return single
         setting = setting_of[id(single)]
         return evaluator.evaluate([setting], search_seeds)[setting]
 
     found = findings(card, list(search.single.values()), titles, program.evidence(before), complete)
-    evaluator.evaluate([program.today], search_seeds)
+    evaluator.evaluate([program.today], search_seeds)  # Its last card is that of the search, without a situation.
     return CheckupReport(
         subject=program.subject,
         application=scenario.blueprint.application.id,
