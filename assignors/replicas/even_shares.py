@@ -319,10 +319,13 @@ class BalancingFlow:
 
     Attributes:
         is_full: whether all arcs at the source are full, so that no further arcs could increase the flow.
+        is_direct: whether, besides, no further arcs could make it cheaper: every unit takes one hop, and bins take as
+            much as they must.
     """
 
     flows: IntArray
     is_full: bool
+    is_direct: bool
 
 
 def balance_bins(
@@ -344,11 +347,15 @@ def balance_bins(
         all_flows = max_flow_min_cost(network, source, sink, last)
     is_full = bool((all_flows == network.capacity)[network.tail == source].all())
     flows = all_flows[: len(arcs.tail)]
+    value = int(all_flows[network.tail == source].sum())
+    needed = network.head == sink if not method.residue else (network.head == sink) & (network.cost == 0)
+    taken, must_take = int(all_flows[needed].sum()), int(shares.must_take.sum())
+    is_direct = is_full and int(flows @ arcs.cost) == value and taken == min(value, must_take)
     if method.pruning == "component":
         flows = prune_by_component(shares, arcs, num_nodes, flows)
     elif method.pruning == "path":
         flows = prune_by_path(shares, arcs, num_nodes, flows)
-    return BalancingFlow(flows, is_full)
+    return BalancingFlow(flows, is_full, is_direct)
 
 
 def _ends(shares: EvenShares, source: int, residue_cost: int | None) -> Arcs:

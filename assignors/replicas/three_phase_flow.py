@@ -41,6 +41,9 @@ MAX_DENSE_PAIRS = 500_000
 WIDTH = 16
 """The number of candidate brokers per partition in larger problems."""
 
+CHOICE = 8
+"""The number of replicas from which a broker in larger problems gives one away, at first."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlacementRules:
@@ -205,22 +208,37 @@ def balance_replicas(rules: PlacementRules, replicas: IntArray, method: Balancin
 
 
 def _move_by_flow(rules: PlacementRules, replicas: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
-    """Return the replicas after one flow."""
-    rows = np.arange(len(replicas))
+    """Return the replicas after one flow.
+
+    In a large problem, a flow of a sample of the replicas on brokers above their share is tried first. If each of its
+    units takes one hop, no flow of all replicas is better.
+    """
     # Sort by broker, not by replica order, so that a second run builds the same network from the result of the first.
     row, column = np.nonzero(replicas != NO_BROKER)
     leaving = np.stack([row, column], axis=1)[np.lexsort((replicas[row, column], row))]
     is_dense = rules.is_dense(len(replicas))
     receivers = np.arange(len(rules.brokers)) if is_dense else np.flatnonzero(shares.is_under)
-    for width in (None,) if is_dense else (WIDTH, 8 * WIDTH):
-        graph = ReplicaMoveGraph.of(rules, replicas, leaving, destinations(rules, replicas, rows, receivers, width))
+    sample = leaving if is_dense else _sample(rules, shares, replicas, leaving)
+    for tried, width in ((leaving, None),) if is_dense else ((sample, WIDTH), (leaving, WIDTH), (leaving, 8 * WIDTH)):
+        rows = np.arange(len(replicas)) if tried is leaving else distinct(tried[:, 0])
+        graph = ReplicaMoveGraph.of(rules, replicas, tried, destinations(rules, replicas, rows, receivers, width))
         flow = balance_bins(shares, graph.arcs, graph.num_nodes, len(rules.brokers), method)
-        if flow.is_full:
+        if flow.is_direct or (flow.is_full and tried is leaving):
             break
     departures, arrivals = graph.departures(flow.flows), graph.arrivals(flow.flows)
     moved = replicas.copy()
     moved[departures[:, 0], departures[:, 1]] = arrivals[:, 1]
     return moved
+
+
+def _sample(rules: PlacementRules, shares: EvenShares, replicas: IntArray, leaving: IntArray) -> IntArray:
+    """Return some of the replicas of each broker above its share, in their order: more than must leave."""
+    holder = replicas[leaving[:, 0], leaving[:, 1]]
+    by_holder = np.lexsort((rules.salt[leaving[:, 0]], holder))
+    held = np.bincount(holder, minlength=len(shares.load))
+    place = np.arange(len(leaving)) - np.repeat(np.cumsum(held) - held, held)
+    wanted = np.where(shares.is_over, CHOICE * (shares.must_give + 1), 0)
+    return leaving[np.sort(by_holder[place < np.repeat(wanted, held)])]
 
 
 def keep_allowed_replicas(rules: PlacementRules, replicas: IntArray, num_brokers: int) -> IntArray:
@@ -334,8 +352,8 @@ class ThreePhaseFlow:
     With `checks_first`, the plan is idempotent. It is independent of the input order.
     Priority: Racks, then replicas, then leaders, then first followers. No phase undoes an earlier one, or looks ahead.
     Complexity: A max flow and a min-cost flow per phase. The first phase has P·B arcs up to `max_dense_pairs`, above
-    that arcs to about 16 brokers per partition, or 128 if these do not suffice; the others have P·W arcs. Repeated
-    while the balance improves without becoming even.
+    that arcs to about 16 brokers per partition, of a sample or else of all, or 128 if these do not suffice; the others
+    have P·W arcs. Repeated while the balance improves without becoming even.
     Source: Appier, "Kafka reassignment 方案" (2022). It supports neither racks nor a lower replication factor, and
     mentions that racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed`
     corresponds to the shortest augmenting paths of the algorithms that it names. It does not define balance of pairs of

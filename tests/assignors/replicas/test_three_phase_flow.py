@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from assignors.errors import UnknownAssignorError
 from assignors.model.columns import IntArray
-from assignors.replicas import registry
-from assignors.replicas.even_shares import Costs, Pruning
+from assignors.replicas import registry, three_phase_flow
+from assignors.replicas.even_shares import BalancingFlow, BalancingMethod, Costs, Pruning, balance_bins
 from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import (
     PlacementMetrics,
@@ -23,7 +23,14 @@ from assignors.replicas.plan_evaluation import (
 )
 from assignors.replicas.planning import find_violations, plan
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, count_replicas
-from assignors.replicas.three_phase_flow import ThreePhaseFlow
+from assignors.replicas.three_phase_flow import (
+    CHOICE,
+    PlacementRules,
+    ThreePhaseFlow,
+    _move_by_flow,
+    fill_missing_replicas,
+    keep_allowed_replicas,
+)
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 from tests.assignors.replicas.topics import topic
 
@@ -203,6 +210,32 @@ def test_large_clusters_become_even_with_sampled_brokers(racks: int, factor: int
     assert metrics.replicas_range <= 1
     assert metrics.leaders_range <= 1
     assert not any(metrics.violations.values())
+
+
+@pytest.mark.parametrize("racks", [0, 3])
+def test_flow_of_a_sample_is_as_good_as_that_of_all_replicas(racks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, tried = BalancingMethod(pruning="none"), list[bool]()
+
+    def balance(*arguments: Any) -> BalancingFlow:
+        tried.append((flow := balance_bins(*arguments)).is_direct)
+        return flow
+
+    monkeypatch.setattr(three_phase_flow, "balance_bins", balance)
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        state = random_replicas(seed, int(generator.integers(5, 400)), int(generator.integers(5, 30)), racks=racks)
+        rules = PlacementRules.of(state, ANYWHERE, max_dense_pairs=0)
+        kept = keep_allowed_replicas(rules, state.replicas, len(state.brokers))
+        held = fill_missing_replicas(rules, kept)
+        if not rules.shares(held).distance:
+            continue
+        moved = []
+        for choice in (CHOICE, 0):
+            monkeypatch.setattr(three_phase_flow, "CHOICE", choice)
+            replicas = _move_by_flow(rules, held, rules.shares(held), method)
+            moved.append((int((replicas != held).sum()), rules.shares(replicas).distance))
+        assert moved[0] == moved[1], seed
+    assert sum(tried) > 5  # So often, all replicas were not tried.
 
 
 @settings(max_examples=60, deadline=None)
