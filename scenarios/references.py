@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -265,6 +266,15 @@ class ImportedContent(Generic[T]):
     content: T
 
 
+_KEPT_CHARACTERS: Final = 1_000_000
+"""Length up to which the content of a file is kept: a search or sweep loads it for each of its scenarios."""
+
+
+@lru_cache(maxsize=8)
+def _parsed(parse: Callable[[str], T], text: str) -> T:
+    return parse(text)
+
+
 class ImportedFiles:
     """Reads the files and folders that a scenario names, relative to its folder.
 
@@ -295,7 +305,7 @@ class ImportedFiles:
         try:
             text = read_text(Path(source), max_bytes, f"longer than {max_bytes:,} bytes")
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
-            return ImportedContent(source, parse(text))
+            return ImportedContent(source, _parsed(parse, text) if len(text) <= _KEPT_CHARACTERS else parse(text))
         except UnreadableError as error:
             self._source_map.add_mistake(path, f"'{error.place(source)}': {error}")
         except FormatError as error:
