@@ -13,15 +13,16 @@ offsets to the memtable, and data and offsets reach the disk together, when the 
 the memtables; the offsets on disk are those of the last commit before the last flush. Under exactly-once, a store that
 was flushed while open is wiped with its task; one that was not is as when it was opened.
 
-With transactional stores (KIP-892, from 4.4 on), the memtable gets data and offsets together, at commits. It is
-flushed at the first commit after the one that filled it, and nothing is ever wiped. A thread also commits when its
-running tasks have written more than its part of `statestore.uncommitted.max.bytes`.
+With transactional stores (KIP-892, from 4.4 on), the memtable of a running active task gets data and offsets together,
+at commits, and is flushed at the first commit after the one that filled it. What is restored, by standbys too, gets
+into the memtable at once, as without transactions. Nothing is ever wiped. A thread also commits when its running tasks
+have written more than its part of `statestore.uncommitted.max.bytes`.
 
 Source: `StateManagerUtil.checkpointNeeded`, `AbstractTask.maybeCheckpoint`, `StreamTask.postCommit`,
 `StreamTask.completeRestoration`, `DefaultStateUpdater.maybeCheckpointTasks` and `maybeCompleteRestoration`,
 `ProcessorStateManager.initializeStoreOffsetsFromCheckpoint`, Kafka 3.9.1, 4.1.2, 4.2.1 and 4.2.2;
 `RocksDBStore.openDB`, `AbstractColumnFamilyAccessor`, `ProcessorStateManager.initializeStoreOffsets`, Kafka 4.3.1 and
-4.4.0; `RocksDBStore.TransactionalDBAccessor`, `StreamThread.shouldCommitDueToUncommittedBytes`,
+4.4.0; `RocksDBStore.TransactionalDBAccessor` and `restoreBatch`, `StreamThread.shouldCommitDueToUncommittedBytes`,
 `KafkaStreams.maxUncommittedBytesPerThread`, Kafka 4.4.0; `DBImpl::PreprocessWrite` of RocksDB.
 """
 
@@ -84,8 +85,6 @@ class _OpenStores(NamedTuple):
     """shape (P,); the changelog of each store"""
     cell: IntArray
     """shape (P,); the place of each store in a table of changelogs and clients"""
-    copy_cell: IntArray
-    """shape (P,); the place of its copy in a table of tasks and clients"""
     flush_bytes: FloatArray
     """shape (P,); the bytes between two flushes"""
 
@@ -115,13 +114,14 @@ class DurableState:
         with np.errstate(divide="ignore"):
             self._flush_bytes = np.where(self._share > 0, changelogs.write_buffer_bytes / self._share, np.inf)
         shape, pairs = (len(layout.tasks), num_clients), (len(changelogs.task), num_clients)
-        self._opened: FloatArray = np.zeros(shape, dtype=np.float64)
         self._committed: FloatArray = np.zeros(shape, dtype=np.float64)
         self._snapshot: FloatArray = np.zeros(shape, dtype=np.float64)
         self._is_restored: BoolArray = np.zeros(shape, dtype=np.bool_)
         self._has_checkpoint: BoolArray = np.zeros(shape, dtype=np.bool_)
         self._durable: FloatArray = np.zeros(pairs if self._in_stores else shape, dtype=np.float64)
         self._flushes: FloatArray = np.zeros(pairs if self._in_stores else (0, 0), dtype=np.float64)
+        self._memtable: FloatArray = np.zeros_like(self._flushes)
+        """The positions at which the memtables of stores begin."""
 
     def assign(
         self,
@@ -146,13 +146,12 @@ class DurableState:
     def open(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
         """Open copies of tasks on clients, whose state on disk ends at the given positions."""
         self._next_flush_bytes = None
-        self._opened[tasks, clients] = held_bytes
         self._committed[tasks, clients] = held_bytes
         self._snapshot[tasks, clients] = 0.0
         self._is_restored[tasks, clients] = False
         if self._in_stores:
             pair, rows = self._changelogs_of(tasks)
-            self._durable[rows, clients[pair]] = held_bytes[pair]
+            self._durable[rows, clients[pair]] = self._memtable[rows, clients[pair]] = held_bytes[pair]
             self._flushes[rows, clients[pair]] = 0
         else:
             self._durable[tasks, clients] = 0.0 if self._exactly_once else held_bytes
@@ -178,7 +177,8 @@ class DurableState:
             opened = opened_bytes[pair]
             flushes = np.floor((held_bytes[pair] - opened) / self._flush_bytes[rows])
             self._flushes[rows, clients[pair]] = flushes
-            self._durable[rows, clients[pair]] = _flush_position(opened, flushes, self._flush_bytes[rows])
+            position = _flush_position(opened, flushes, self._flush_bytes[rows])
+            self._durable[rows, clients[pair]] = self._memtable[rows, clients[pair]] = position
         else:
             keeps = ~(self._exactly_once & is_active) & (is_active | (held_bytes > self._checkpoint_bytes[tasks]))
             self._durable[tasks, clients] = np.where(keeps, held_bytes, 0.0)
@@ -211,7 +211,13 @@ class DurableState:
         before, after = positions
         tasks, clients = copies.task, copies.client
         if self._transactional:
-            self._commit(before_ms, copies, before, (after - before) / seconds)
+            runs = copies.active & self._is_restored[tasks, clients]
+            rate = (after - before) / seconds
+            if not runs.all():
+                self._next_flush_bytes = None
+                self._flush(before_ms, self._stores_of(copies, ~runs), positions, seconds)
+                self._note_commit(before_ms, tasks[~runs], clients[~runs], before[~runs], rate[~runs])
+            self._commit(before_ms, copies, before, np.where(runs, rate, 0.0), runs)
         elif self._in_stores:
             if self._stores is None or self._stores.copies is not copies:
                 self._stores, self._next_flush_bytes = self._stores_of(copies), None
@@ -219,10 +225,7 @@ class DurableState:
                 next_flush_bytes = self._flush(before_ms, self._stores, positions, seconds)
                 self._quiet = _quiet_after(after, max_rate, self._stores, next_flush_bytes)
             self._quiet.positions = after
-            last_commit_ms = self._now_ms // self._commit_ms * self._commit_ms
-            if last_commit_ms > before_ms:
-                rate = (after - before) / seconds
-                self._committed[tasks, clients] = before + rate * ((last_commit_ms - before_ms) / 1000)
+            self._note_commit(before_ms, tasks, clients, before, (after - before) / seconds)
         else:
             writes = ~(self._exactly_once & self._is_restored[tasks, clients])
             rate = (after[writes] - before[writes]) / seconds
@@ -231,7 +234,7 @@ class DurableState:
     def surviving_bytes(self, tasks: IntArray, clients: IntArray) -> FloatArray:
         """Return how much of open copies is on disk after their process was killed, shape (K,)."""
         if not self._in_stores:
-            persistent = np.bincount(self._rows_of_all(), weights=self._share, minlength=len(self._opened))
+            persistent = np.bincount(self._rows_of_all(), weights=self._share, minlength=len(self._committed))
             return np.asarray(self._durable[tasks, clients] * persistent[tasks], dtype=np.float64)
         pair, rows = self._changelogs_of(tasks)
         of_client = clients[pair]
@@ -256,13 +259,26 @@ class DurableState:
             return np.full(len(tasks), keeps_all) | (self.surviving_bytes(tasks, clients) > 0)
         return self._has_checkpoint[tasks, clients]
 
-    def _commit(self, before_ms: int, copies: AssignedCopies, before: FloatArray, rate: FloatArray) -> None:
-        """Write what K copies have collected in transactional stores at the commits up to now, in bytes per second."""
+    def _note_commit(
+        self, before_ms: int, tasks: IntArray, clients: IntArray, before: FloatArray, rate: FloatArray
+    ) -> None:
+        """Note the positions of copies at the last commit up to now; `rate`: bytes per second since `before_ms`."""
+        last_commit_ms = self._now_ms // self._commit_ms * self._commit_ms
+        if last_commit_ms > before_ms:
+            self._committed[tasks, clients] = before + rate * ((last_commit_ms - before_ms) / 1000)
+
+    def _commit(
+        self, before_ms: int, copies: AssignedCopies, before: FloatArray, rate: FloatArray, runs: BoolArray
+    ) -> None:
+        """Write what running active tasks have collected in transactional stores at the commits up to now.
+
+        `rate`, shape (K,): bytes per second. `runs`, shape (K,): which copies are those of running active tasks.
+        """
         tasks, clients = copies.task, copies.client
         every_ms = self._transaction_ms(copies, rate)
         first = np.floor(before_ms / every_ms) + 1
         commits = np.floor(self._now_ms / every_ms) - first + 1
-        due = np.flatnonzero(commits > 0)
+        due = np.flatnonzero(runs & (commits > 0))
         at_first = before[due] + rate[due] * ((first[due] * every_ms[due] - before_ms) / 1000)
         step = rate[due] * every_ms[due] / 1000
         pair, rows = self._changelogs_of(tasks[due])
@@ -270,21 +286,25 @@ class DurableState:
         size, stepped, start = self._flush_bytes[rows], step[pair], at_first[pair]
         # A commit flushes the memtable that the one before has filled: first that of the last commit before this time.
         last = self._committed[tasks[due], clients[due]][pair]
-        durable = np.where(last - self._durable[cells] >= size, last, self._durable[cells])
+        is_full = last - self._memtable[cells] >= size
+        memtable, durable = (
+            np.where(is_full, last, self._memtable[cells]),
+            np.where(is_full, last, self._durable[cells]),
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            filled = np.maximum(np.ceil((durable + size - start) / stepped), 0.0)
+            filled = np.maximum(np.ceil((memtable + size - start) / stepped), 0.0)
             every = np.maximum(np.ceil(size / stepped), 1.0)
         left = commits[due][pair] - 2 - filled
         flushed = (stepped > 0) & (left >= 0)
         with np.errstate(invalid="ignore"):
             position = start + (filled + np.floor(left / every) * every) * stepped
         self._durable[cells] = np.where(flushed, position, durable)
+        self._memtable[cells] = np.where(flushed, position, memtable)
         self._committed[tasks[due], clients[due]] = at_first + (commits[due] - 1) * step
 
     def _transaction_ms(self, copies: AssignedCopies, rate: FloatArray) -> FloatArray:
         """Return the time between two commits of the tasks of each copy, shape (K,)."""
-        writes = np.where(self._is_restored[copies.task, copies.client] & copies.active, rate, 0.0)
-        written = np.bincount(copies.client, weights=writes, minlength=self._opened.shape[1])
+        written = np.bincount(copies.client, weights=rate, minlength=self._committed.shape[1])
         with np.errstate(divide="ignore"):
             fills_ms = np.maximum(self._max_uncommitted_bytes / written * 1000, 1.0)
         return np.asarray(np.minimum(self._commit_ms, fills_ms)[copies.client], dtype=np.float64)
@@ -301,25 +321,25 @@ class DurableState:
         reached = after.take(stores.pair)
         if self._next_flush_bytes is not None and not (reached >= self._next_flush_bytes).any():
             return self._next_flush_bytes
-        opened = self._opened.reshape(-1).take(stores.copy_cell)
-        flushes = np.floor((reached - opened) / stores.flush_bytes)
-        flushed = np.flatnonzero(flushes > self._flushes.reshape(-1).take(stores.cell))
-        done = np.maximum(flushes, self._flushes.reshape(-1).take(stores.cell))
+        begins = self._memtable.reshape(-1).take(stores.cell)
+        flushes = np.maximum(np.floor((reached - begins) / stores.flush_bytes), 0.0)
+        flushed = np.flatnonzero(flushes)
         # A little early, so that rounding cannot hide a flush from the comparison above.
-        next_flush_bytes = self._next_flush_bytes = (opened + (done + 1) * stores.flush_bytes) * (1 - _ROUNDING)
+        next_flush_bytes = self._next_flush_bytes = (begins + (flushes + 1) * stores.flush_bytes) * (1 - _ROUNDING)
         if not len(flushed):
             return next_flush_bytes
         rate = (after - before) / seconds
         tasks, clients, pair = stores.copies.task, stores.copies.client, stores.pair[flushed]
         rows, of_client = stores.rows[flushed], clients[pair]
-        position = _flush_position(opened[flushed], flushes[flushed], stores.flush_bytes[flushed])
+        position = begins[flushed] + flushes[flushed] * stores.flush_bytes[flushed]
         with np.errstate(divide="ignore", invalid="ignore"):
             at_ms = before_ms + np.where(rate[pair] > 0, (position - before[pair]) / rate[pair] * 1000, 0.0)
         commit_ms = np.floor(at_ms / self._commit_ms) * self._commit_ms
         at_commit = before[pair] + rate[pair] * ((commit_ms - before_ms) / 1000)
         committed = np.where(commit_ms > before_ms, at_commit, self._committed[tasks, clients][pair])
         self._durable[rows, of_client] = np.clip(committed, self._durable[rows, of_client], position)
-        self._flushes[rows, of_client] = flushes[flushed]
+        self._memtable[rows, of_client] = position
+        self._flushes[rows, of_client] += flushes[flushed]
         return next_flush_bytes
 
     def _checkpoint(
@@ -343,16 +363,17 @@ class DurableState:
         self._durable[tasks[due], clients[due]] = self._snapshot[tasks[due], clients[due]] = position
         self._has_checkpoint[tasks[due], clients[due]] = True
 
-    def _stores_of(self, copies: AssignedCopies) -> _OpenStores:
-        """Return the stores of open copies."""
+    def _stores_of(self, copies: AssignedCopies, chosen: BoolArray | None = None) -> _OpenStores:
+        """Return the stores of open copies; `chosen`, shape (K,): of which of them, None for all."""
         pair, rows = self._changelogs_of(copies.task)
-        num_clients, clients = self._opened.shape[1], copies.client[pair]
+        if chosen is not None:
+            pair, rows = pair[chosen[pair]], rows[chosen[pair]]
+        num_clients, clients = self._committed.shape[1], copies.client[pair]
         return _OpenStores(
             copies=copies,
             pair=pair,
             rows=rows,
             cell=rows * num_clients + clients,
-            copy_cell=copies.task[pair] * num_clients + clients,
             flush_bytes=self._flush_bytes[rows],
         )
 

@@ -148,6 +148,7 @@ def test_at_least_once_keeps_what_was_committed_and_flushed(
 
 
 @given(
+    st.lists(st.tuples(st.integers(1, 100_000), st.sampled_from(RATES)), max_size=6),
     st.lists(st.tuples(st.integers(1, 100_000), st.sampled_from(RATES)), max_size=12),
     st.sampled_from([100, 5_000, 30_000]),
     st.sampled_from([0, 1_000_003, 64_000_007]),
@@ -155,20 +156,31 @@ def test_at_least_once_keeps_what_was_committed_and_flushed(
     st.booleans(),
 )
 def test_transactional_store_keeps_the_commits_that_were_flushed(
-    written: list[tuple[int, float]], commit_ms: int, limit: int, position: float, exactly_once: bool
+    restored: list[tuple[int, float]],
+    written: list[tuple[int, float]],
+    commit_ms: int,
+    limit: int,
+    position: float,
+    exactly_once: bool,
 ) -> None:
     driver = DiskDriver(STORES, exactly_once, commit_ms, max_uncommitted_bytes=limit)
+    reference = ReferenceDisk(STORES, commit_ms, position)
     driver.open(position)
+    for span_ms, rate in restored:  # Not in transactions.
+        driver.write(span_ms / 1000, rate)
+        reference.write(span_ms, rate)
+        assert driver.surviving_bytes() == pytest.approx(reference.durable, rel=1e-9, abs=0.01)
     driver.complete_restoration()
-    now_ms, committed, durable = 0, position, position
+    now_ms, position, durable = reference.now_ms, reference.position, reference.durable
+    committed, memtable = position, reference.next_flush - BUFFER
     for span_ms, rate in written:
         driver.write(span_ms / 1000, rate)
         per_ms = rate / 1000
         every_ms = min(float(commit_ms), max(limit / per_ms, 1.0)) if limit and per_ms else float(commit_ms)
         number = math.floor(now_ms / every_ms) + 1
         while number * every_ms <= now_ms + span_ms:
-            if committed - durable >= BUFFER:
-                durable = committed
+            if committed - memtable >= BUFFER:
+                durable = memtable = committed
             committed = position + per_ms * (number * every_ms - now_ms)
             number += 1
         now_ms, position = now_ms + span_ms, position + per_ms * span_ms
