@@ -128,6 +128,15 @@ class EvenShares:
         np.add.at(total, group, load)
         return cls(load, group, total)
 
+    def of_groups(self, is_chosen: BoolArray) -> tuple[EvenShares, IntArray]:
+        """Return the shares of some groups, and the number of each bin of them, shape (N,).
+
+        `is_chosen`, shape (groups,). Bins of other groups have meaningless numbers.
+        """
+        bins = is_chosen[self.group]
+        group = (np.cumsum(is_chosen) - 1)[self.group[bins]]
+        return EvenShares(self.load[bins], group, self.total[is_chosen]), np.cumsum(bins) - 1
+
     @property
     def num_groups(self) -> int:
         """Return the number of groups."""

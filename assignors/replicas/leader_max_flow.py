@@ -12,11 +12,14 @@ from typing import ClassVar
 import numpy as np
 
 from assignors.flow.min_cost import Arcs
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, distinct
 from assignors.replicas.even_shares import BalancingMethod, Costs, EvenShares, Pruning, arcs_between, balance_bins
 from assignors.replicas.normalized_problem import CanonicalState
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import NO_BROKER, ClusterState
+
+MAX_PARTITIONS = 10_000
+"""The number of partitions of whole groups above which their flow is computed in parts. No flow leaves a group."""
 
 
 def balance_first_replicas(
@@ -33,11 +36,15 @@ def balance_first_replicas(
     column = np.zeros(len(candidates), dtype=np.int64)
     shares = _shares(bins, column, bin_group, num_groups)
     while True:
-        chosen = shares.is_uneven[group] if method.checks else np.ones(len(group), dtype=np.bool_)
+        chosen = shares.is_uneven if method.checks else np.ones(num_groups, dtype=np.bool_)
         if not chosen.any():
             return column, shares
         changed = column.copy()
-        changed[chosen] = _transfer_by_flow(bins[chosen], column[chosen], shares, method)
+        for part in _parts(chosen, group):
+            rows = np.flatnonzero((part & chosen)[group])
+            of_part, number = shares.of_groups(part)
+            numbered = np.append(number, NO_BROKER)[bins[rows]]
+            changed[rows] = _transfer_by_flow(numbered, column[rows], of_part, method)
         new = _shares(bins, changed, bin_group, num_groups)
         if method.checks and new.distance >= shares.distance:
             return column, shares
@@ -67,6 +74,13 @@ def _bins(candidates: IntArray, group: IntArray) -> tuple[IntArray, IntArray]:
 def _shares(bins: IntArray, column: IntArray, bin_group: IntArray, num_groups: int) -> EvenShares:
     first = bins[np.arange(len(bins)), column]
     return EvenShares.within(np.bincount(first, minlength=len(bin_group)), bin_group, num_groups)
+
+
+def _parts(chosen: BoolArray, group: IntArray) -> list[BoolArray]:
+    """Return which groups are in each part with a chosen one; `group`, shape (P,): the group of each partition."""
+    sizes = np.where(chosen, np.bincount(group, minlength=len(chosen)), 0)
+    part = (np.cumsum(sizes) - sizes) // MAX_PARTITIONS
+    return [part == number for number in distinct(part[chosen])]
 
 
 def _transfer_by_flow(bins: IntArray, column: IntArray, shares: EvenShares, method: BalancingMethod) -> IntArray:
@@ -107,8 +121,9 @@ class LeaderMaxFlow:
     Guarantees: With the residue and costs `fixed`, the leader counts of a topic differ by at most 1 wherever possible.
     With any parameters, the plan is idempotent. It is independent of the input order.
     Priority: Balance of every topic, then few leader changes. The balance over all topics is not considered.
-    Complexity: One network of P·W arcs for all topics: a max flow, a min-cost flow, and another one for pruning by
-    path. Repeated while the balance of an uneven topic improves.
+    Complexity: A max flow, a min-cost flow, and another one for pruning by path, in a network of P·W arcs; several such
+    networks for more than 10,000 partitions, each of whole topics. Repeated while the balance of an uneven topic
+    improves.
     Source: Pinterest Engineering, "Using graph algorithms to optimize Kafka operations, part 2". `fixed` and `path` are
     additions of this project.
     """

@@ -307,8 +307,10 @@ def _min_excess(graph: ReplicaMoveGraph, shares: EvenShares, missing: IntArray) 
         arcs, source = _network(graph, shares, missing, excess)
         return bool(max_flow(arcs, source, source + 1)[arcs.tail == source].sum() == missing.sum())
 
+    # Where nothing is balanced yet, a broker may hold more than its share before it receives the first one.
+    most = int(missing.sum()) + int(np.maximum(shares.load - shares.ceiling, 0).max())
     lower, upper = 0, 0
-    while upper < missing.sum() and not fits(upper):
+    while upper < most and not fits(upper):
         lower, upper = upper + 1, 2 * upper + 1
     while lower < upper:
         middle = (lower + upper) // 2
@@ -353,7 +355,7 @@ class ThreePhaseFlow:
     Priority: Racks, then replicas, then leaders, then first followers. No phase undoes an earlier one, or looks ahead.
     Complexity: A max flow and a min-cost flow per phase. The first phase has P·B arcs up to `max_dense_pairs`, above
     that arcs to about 16 brokers per partition, of a sample or else of all, or 128 if these do not suffice; the others
-    have P·W arcs. Repeated while the balance improves without becoming even.
+    have P·W arcs, the last one in parts of whole leaders. Repeated while the balance improves without becoming even.
     Source: Appier, "Kafka reassignment 方案" (2022). It supports neither racks nor a lower replication factor, and
     mentions that racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed`
     corresponds to the shortest augmenting paths of the algorithms that it names. It does not define balance of pairs of

@@ -21,7 +21,7 @@ WITH_A_PLAN = (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)
 
 @st.composite
 def clusters(draw: st.DrawFn) -> ClusterState:
-    """Draw small clusters: with or without racks, even or not, with a missing broker."""
+    """Draw small clusters: with or without racks, even or not, topics of other factors, with a missing broker."""
     num_brokers = draw(st.integers(2, 6))
     num_racks = draw(st.sampled_from([0, 2, 3]))
     missing = draw(st.sampled_from([None, None, 0]))
@@ -36,12 +36,12 @@ def clusters(draw: st.DrawFn) -> ClusterState:
         for i in range(num_brokers)
     ]
     alive = sum(broker.is_alive for broker in broker_states)
-    factor = draw(st.integers(1, min(3, alive)))
-    held = {
-        (topic, p): tuple(first + i for i in draw(st.permutations(range(num_brokers)))[:factor])
-        for topic in ("a", "b")[: draw(st.integers(1, 2))]
-        for p in range(draw(st.integers(1, 5)))
-    }
+    held = {}
+    for topic in ("a", "b", "c")[: draw(st.integers(1, 3))]:
+        factor = draw(st.integers(1, min(3, alive)))
+        holders = draw(st.permutations(range(num_brokers)))[: draw(st.integers(factor, num_brokers))]
+        for p in range(draw(st.integers(1, 5))):
+            held[topic, p] = tuple(first + i for i in draw(st.permutations(holders))[:factor])
     sizes = {key: draw(st.integers(0, 5)) * 10**9 for key in held}
     return ClusterState.of(broker_states, held, size_bytes=sizes)
 

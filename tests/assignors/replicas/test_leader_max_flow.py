@@ -7,9 +7,9 @@ import pytest
 
 from assignors.errors import UnknownAssignorError
 from assignors.model.columns import IntArray
-from assignors.replicas import registry
-from assignors.replicas.even_shares import Pruning
-from assignors.replicas.leader_max_flow import LeaderMaxFlow
+from assignors.replicas import leader_max_flow, registry
+from assignors.replicas.even_shares import BalancingMethod, Pruning
+from assignors.replicas.leader_max_flow import LeaderMaxFlow, balance_first_replicas
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
 from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
@@ -163,6 +163,18 @@ def test_leaders_are_even_if_possible(seed: int) -> None:
     is_possible = min_leader_changes_per_topic(state) is not None
     assert (leader_range(proposal.replicas, len(held)) <= 1) == is_possible
     assert bool(proposal.notes) != is_possible
+
+
+def test_flow_in_parts_has_as_many_hops_as_that_of_all_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    once = BalancingMethod(pruning="none", checks=False)
+    for seed in range(20):
+        state = random_cluster(seed, num_brokers=9, partitions=(30, 7, 21, 1, 16), skew=1.5)
+        results = set()
+        for maximum in (10_000, 20):
+            monkeypatch.setattr(leader_max_flow, "MAX_PARTITIONS", maximum)
+            column, shares = balance_first_replicas(state.replicas, state.topic, len(state.topics), once)
+            results.add((int((column > 0).sum()), shares.distance))
+        assert len(results) == 1, seed
 
 
 def test_even_topic_is_unchanged_beside_an_uneven_one() -> None:

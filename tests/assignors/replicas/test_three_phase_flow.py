@@ -194,6 +194,14 @@ def test_crowded_racks_are_relieved_with_few_moves() -> None:
     assert crowded <= measure_movement(state, replicas).replicas <= 1.1 * crowded
 
 
+def test_broker_far_above_its_share_still_takes_the_replica_of_a_crowded_rack() -> None:
+    held = {**{("single", p): (1,) for p in range(3)}, ("crowded", 0): (3, 2, 0)}
+    state = ClusterState.of(brokers(4, 3), held)
+    replicas = balanced(state)
+    assert not find_violations(state, ANYWHERE, replicas)
+    assert max(count_replicas(replicas, 4)) == 2
+
+
 def test_more_replicas_than_racks_are_spread_over_them_evenly() -> None:
     state = random_replicas(6, 40, 8, factor=5, racks=2)
     replicas = balanced(state)
