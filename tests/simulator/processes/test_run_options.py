@@ -8,8 +8,10 @@ import assignor_sim as sim
 from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment
 from assignors.model.state import ApplicationState
 from scenarios.load import loads
+from scenarios.run import run
 from simulator.errors import BudgetExceededError
 from simulator.processes.run_options import RunBudget, RunOptions
+from simulator.results.tabulation import tabulate_run
 from simulator.results.verdict import Verdict
 from tests.assignor_sim.conftest import SMALL
 
@@ -70,6 +72,18 @@ def test_endless_run_is_stopped_after_the_given_time_with_its_figures() -> None:
 def test_time_limit_that_is_not_reached_changes_nothing() -> None:
     free, limited = sim.run(loads(SMALL)), sim.run(loads(SMALL), max_seconds=1e9)
     assert limited.tables == free.tables
+
+
+def test_run_without_appraisal_loses_the_costs_of_assignments_only() -> None:
+    scenario = loads(SMALL)
+    spec = scenario.assignors[0]
+    whole, without = (
+        tabulate_run(run(scenario, spec, options=RunOptions(appraise=appraise)), spec.label, 1)
+        for appraise in (True, False)
+    )
+    costs = {key for key, value in whole.items() if without.get(key) != value}
+    assert costs == {key for key in whole if "total_cost" in key or key == "worst_cost_round"}
+    assert not any(without.get(key) for key in costs)
 
 
 def test_assignor_without_an_assignment_is_named_with_its_round() -> None:
