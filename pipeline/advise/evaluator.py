@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
@@ -110,7 +110,7 @@ MAX_REBALANCES: Final = 5_000
 
 _CACHED_SCENARIOS: Final = 4
 _LONGEST: Final = "scale"
-"""The situation with the most rebalances, which starts first."""
+"""The situation with the most rebalances, as long as none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,16 @@ class SituationRequest:
 
 @dataclass(slots=True, eq=False)
 class SituationRuns:
-    """Runs requests in parallel."""
+    """Runs requests in parallel, the longest first, so that no process waits long for the last one.
+
+    Attributes:
+        rebalances: the most rebalances that a run of each situation has had.
+    """
 
     run_all: RunAll
     on_progress: Callable[[str], None] = lambda _: None
     step: str = ""
+    rebalances: dict[str, int] = field(default_factory=lambda: {_LONGEST: 1})
 
     def begin(self, step: str) -> None:
         """Describe what the next requests are for."""
@@ -157,11 +162,14 @@ class SituationRuns:
         """Return what `run_situation` returns for each request, in their order."""
         # Seed by seed: with those of the longest situation in one process, the others would wait for it.
         parts = [(number, seed) for number, request in enumerate(requests) for seed in request.seeds]
-        parts.sort(key=lambda part: requests[part[0]].key != _LONGEST)
+        parts.sort(key=lambda part: -self.rebalances.get(requests[part[0]].key, 0))
         answers: dict[tuple[int, int], list[SituationRun] | str] = {}
         runs = self.run_all(_ask, [replace(requests[number], seeds=(seed,)) for number, seed in parts])
         for done, (position, answer) in enumerate(runs, start=1):
-            answers[parts[position]] = answer
+            number, seed = parts[position]
+            answers[number, seed], key = answer, requests[number].key
+            if not isinstance(answer, str):
+                self.rebalances[key] = max(self.rebalances.get(key, 0), *(run.metrics["rebalances"] for run in answer))
             self.on_progress(f"{self.step}: {done:,} of {len(parts):,} runs")
         return [_joined([answers[number, seed] for seed in request.seeds]) for number, request in enumerate(requests)]
 
