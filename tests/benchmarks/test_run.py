@@ -8,6 +8,7 @@ import json
 import pstats
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -20,7 +21,12 @@ from assignors import registry
 from scenarios.load import Scenario, load, loads
 from scenarios.problems import parse_problem
 from scenarios.run import run
+from simulator.assignment import measures
 from simulator.assignment.rebalance import ComputedAssignment, compute_assignment
+from simulator.assignment.threads import ThreadAssigner
+from simulator.flows.execution import Execution
+from simulator.processes.simulation import Simulation
+from simulator.results.recording import TraceRecorder
 from simulator.results.tabulation import tabulate
 from tests.benchmarks.conftest import Measure
 from tests.benchmarks.memory import ROOT, peak_bytes
@@ -180,14 +186,14 @@ def test_a_page(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
     }
 
 
-PARTS = {
-    "the assignor": ("rebalance.py", "compute_assignment"),
-    "the leader's view": ("leader.py", "_build_state"),
-    "tasks of threads": ("leader.py", "_to_group_assignment"),
-    "measures and costs": ("measures.py", "measure"),
-    "applying assignments": ("execution.py", "assign"),
-    "recording rebalances": ("recording.py", "open_round"),
-    "crashes and starts": ("simulation.py", "_apply"),
+PARTS: Mapping[str, Callable[..., Any]] = {
+    "the assignor": compute_assignment,
+    "the leader's view": group_leader.Leader._build_state,
+    "tasks of threads": ThreadAssigner.assign,
+    "measures and costs": measures.measure,
+    "applying assignments": Execution.assign,
+    "recording rebalances": TraceRecorder.open_round,
+    "crashes and starts": Simulation._apply,
 }
 """The functions whose share of a run's time is reported; none of them calls another."""
 
@@ -196,12 +202,12 @@ def shares(profile: cProfile.Profile) -> dict[str, float]:
     """Return the fraction of the time in each of `PARTS`, including the functions that they call.
 
     Raises:
-        KeyError: a run never calls one of the functions, for example because it was renamed.
+        KeyError: a run never calls one of the functions.
     """
     stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     total = sum(own for _, _, own, _, _ in stats.values())
-    spent = {(Path(file).name, function): through for (file, _, function), (_, _, _, through, _) in stats.items()}
-    return {part: spent[where] / total for part, where in PARTS.items()}
+    codes = {part: function.__code__ for part, function in PARTS.items()}
+    return {part: stats[code.co_filename, code.co_firstlineno, code.co_name][3] / total for part, code in codes.items()}
 
 
 @pytest.mark.parametrize(("tasks", "clients", "goal_s"), [(100, 10, 0.5), (1_000, 100, 5)])
